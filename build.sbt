@@ -1,0 +1,72 @@
+ThisBuild / organization := "io.snapline"
+ThisBuild / version := IO.read(file("VERSION")).trim
+ThisBuild / scalaVersion := "2.13.18"
+
+/** Tests stand in tests/jvm, which mirrors jvm. They run one after another, in a JVM and a folder of their own. */
+def room(name: String): Seq[Setting[?]] = Seq(
+  scalacOptions ++= Compiler.scala,
+  javacOptions ++= Compiler.java,
+  libraryDependencies ++= Dependencies.test,
+  Test / unmanagedSourceDirectories := Seq(file("tests/jvm").getAbsoluteFile / name / "scala"),
+  Test / unmanagedResourceDirectories := Seq(file("tests/jvm").getAbsoluteFile / name / "resources"),
+  Test / fork := true,
+  Test / parallelExecution := false,
+  Test / javaOptions ++= SparkLine.javaOptions ++ Seq("-Xmx3g", "-Duser.timezone=UTC"),
+  Test / forkOptions := {
+    val scratch = target.value / "tests"
+    IO.createDirectory(scratch)
+    (Test / forkOptions).value.withWorkingDirectory(scratch)
+  },
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF")
+)
+
+lazy val core = project
+  .in(file("jvm/core"))
+  .settings(room("core"))
+  .settings(
+    name := "snapline-core",
+    libraryDependencies ++= Dependencies.core ++ Dependencies.coreTest,
+    Compile / resourceGenerators += Def.task {
+      val properties = (Compile / resourceManaged).value / "snapline" / "version.properties"
+      IO.write(properties, s"version=${version.value}\nspark.line=${SparkLine.line}\n")
+      Seq(properties)
+    }
+  )
+
+lazy val spark = project
+  .in(file("jvm/spark"))
+  .dependsOn(core % "compile->compile;test->test")
+  .settings(room("spark"))
+  .settings(
+    name := "snapline-spark",
+    libraryDependencies ++= Dependencies.spark ++ Dependencies.sparkTest,
+    Compile / unmanagedSourceDirectories += (Compile / sourceDirectory).value / s"spark-${SparkLine.line}"
+  )
+
+lazy val pythonJar = taskKey[File]("Puts the jar where the Python package looks for it.")
+
+/** The jar people get: core and spark in one, and nothing of anyone else's, because Spark ships everything they need. */
+lazy val snapline = project
+  .in(file("."))
+  .aggregate(core, spark)
+  .settings(
+    name := s"snapline-spark-${SparkLine.line}",
+    Compile / packageBin / mappings :=
+      (core / Compile / packageBin / mappings).value ++
+        (spark / Compile / packageBin / mappings).value :+
+        (file("LICENSE").getAbsoluteFile -> "META-INF/LICENSE"),
+    Compile / packageBin / artifactPath :=
+      target.value / s"${name.value}_${scalaBinaryVersion.value}-${version.value}.jar",
+    Compile / packageBin / packageOptions += Package.ManifestAttributes(
+      "Implementation-Version" -> version.value,
+      "Snapline-Spark-Line" -> SparkLine.line
+    ),
+    pythonJar := {
+      val jar = (Compile / packageBin).value
+      val copy = file("python/src/snapline/jars").getAbsoluteFile / jar.getName
+      IO.delete(copy.getParentFile)
+      IO.copyFile(jar, copy)
+      sys.env.get("JAR_INPUTS").foreach(IO.write(copy.getParentFile / "inputs", _))
+      copy
+    }
+  )

@@ -1,0 +1,28 @@
+import sbt.*
+
+/** Everything here except the test libraries is a jar that Spark ships; the versions are those of its distribution. */
+object Dependencies {
+  val core: Seq[ModuleID] = Seq(
+    "org.rocksdb" % "rocksdbjni" % "9.8.4",
+    "org.apache.hadoop" % "hadoop-client-api" % "3.5.0",
+    "org.apache.hadoop" % "hadoop-client-runtime" % "3.5.0",
+    "at.yawk.lz4" % "lz4-java" % "1.11.0",
+    "com.fasterxml.jackson.core" % "jackson-databind" % "2.21.2",
+    "org.slf4j" % "slf4j-api" % "2.0.17"
+  ).map(_ % Provided)
+
+  val spark: Seq[ModuleID] = Seq("org.apache.spark" %% "spark-sql" % SparkLine.version % Provided)
+
+  val test: Seq[ModuleID] = Seq(
+    "org.scalatest" %% "scalatest" % "3.2.19",
+    "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0"
+  ).map(_ % Test)
+
+  val coreTest: Seq[ModuleID] =
+    Seq("log4j-slf4j2-impl", "log4j-core").map("org.apache.logging.log4j" % _ % "2.25.4" % Test)
+
+  /** Spark's own test harness: StreamTest, SharedSparkSession and what they stand on. */
+  val sparkTest: Seq[ModuleID] =
+    Seq("spark-sql", "spark-sql-api", "spark-catalyst", "spark-core", "spark-common-utils", "spark-tags")
+      .map(name => ("org.apache.spark" %% name % SparkLine.version % Test).classifier("tests").intransitive())
+}
