@@ -1,0 +1,83 @@
+# Sourced by every entry script, from anywhere: goes to the top of the tree and gives what the scripts share.
+# Needs a JDK (17 or later) and Python (3.10 or later, with venv); the rest is fetched at the first run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+JARS=python/src/snapline/jars
+SBT=org.scala-sbt:sbt-launch:$(sed -n 's/^sbt.version=//p' project/build.properties)
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*" >&2; }
+
+die() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+# Two scripts may be started in one tree: they take turns. The lock is not handed on to what the command starts.
+locked() {
+  mkdir -p target
+  if command -v flock >/dev/null; then
+    (flock 9 && "${@:2}" 9>&-) 9>"target/$1.lock"
+  else
+    "${@:2}"
+  fi
+}
+
+need_java() {
+  [[ -z ${JAVA_HOME:-} ]] || PATH=$JAVA_HOME/bin:$PATH
+  local major
+  major=$(javac -version 2>&1 | sed -nE 's/^javac ([0-9]+).*/\1/p') || true
+  [[ ${major:-0} -ge 17 ]] || die "A JDK, 17 or later, is needed, and javac says: $(javac -version 2>&1 || true)
+Install one (Debian, Ubuntu: apt install openjdk-17-jdk-headless), or let JAVA_HOME name it."
+}
+
+find_python() {
+  local name
+  for name in ${PYTHON:-python3 python3.13 python3.12 python3.11 python3.10}; do
+    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+      "$name" -c 'import ensurepip, venv' 2>/dev/null ||
+        die "$name lacks venv or ensurepip: install them (Debian, Ubuntu: apt install python3-venv)."
+      command -v "$name"
+      return
+    fi
+  done
+  die "Python 3.10 or later is needed. Install one, or let PYTHON name it."
+}
+
+# .venv, with the pinned requirements and the package itself, editable. Brought up to date when any of that changes.
+need_venv() { locked venv make_venv; }
+
+make_venv() {
+  local wanted python
+  wanted=$(pwd && cat VERSION SPARK_VERSION python/requirements-dev.txt python/pyproject.toml python/hatch_build.py)
+  wanted=$(cksum <<<"$wanted")
+  [[ ! -f .venv/stamp || $(<.venv/stamp) != "$wanted" ]] || return 0
+  say "Preparing .venv"
+  grep -qsF " $PWD/.venv" .venv/pyvenv.cfg || rm -rf .venv # one that came from elsewhere names its old place
+  python=$(find_python) &&
+    "$python" -m venv .venv &&
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check \
+      -r python/requirements-dev.txt "pyspark==$(<SPARK_VERSION)" -e python &&
+    printf '%s\n' "$wanted" >.venv/stamp
+}
+
+# sbt itself comes from Maven Central through jgo; .jvmopts holds its memory settings. Task pythonJar writes JAR_INPUTS beside the jar.
+sbt() { need_java && need_venv && locked sbt run_sbt "$@"; }
+
+run_sbt() {
+  local options
+  mapfile -t options <.jvmopts
+  JAR_INPUTS=$(jar_inputs) .venv/bin/jgo --system-java --resolver python --gc none run --global "$SBT" "${options[@]}" -- "$@"
+}
+
+jar_inputs() {
+  find VERSION SPARK_VERSION LICENSE build.sbt project jvm -name target -prune -o -type f -print0 |
+    LC_ALL=C sort -z | xargs -0 cksum | cksum
+}
+
+# The jar, where the Python package looks for it. sbt starts only if what the jar is made of has changed.
+need_jar() {
+  [[ ! -f $JARS/inputs || $(<"$JARS/inputs") != "$(jar_inputs)" ]] || return 0
+  say "Building the jar"
+  sbt pythonJar
+}
