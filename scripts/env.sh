@@ -27,7 +27,7 @@ need_java() {
   [[ -z ${JAVA_HOME:-} ]] || PATH=$JAVA_HOME/bin:$PATH
   local major
   major=$(javac -version 2>&1 | sed -nE 's/^javac ([0-9]+).*/\1/p') || true
-  [[ ${major:-0} -ge 17 ]] || die "A JDK, 17 or later, is needed, and javac says: $(javac -version 2>&1 || true)
+  [[ ${major:-0} -ge 17 ]] || die "A JDK, 17 or later, is needed; found: ${major:-none}.
 Install one (Debian, Ubuntu: apt install openjdk-17-jdk-headless), or let JAVA_HOME name it."
 }
 
