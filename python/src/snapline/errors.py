@@ -1,0 +1,108 @@
+"""Everything Snapline raises itself.
+
+The kinds are coarse: one for each thing the reader has to do. Class and ``code`` are API, the text is not. The jar
+raises the same kinds under the same codes.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class SnaplineError(Exception):
+    """The root: ``[code] what happened. Found: … Do: …``.
+
+    Attributes:
+        code: stable and searchable, for example ``SNAPLINE-DAMAGED``.
+        found: what was found, with names and numbers.
+        action: what to do about it.
+    """
+
+    code: ClassVar[str] = "SNAPLINE"
+    summary: ClassVar[str] = "Snapline failed."
+
+    def __init__(self, found: str, action: str) -> None:
+        self.found = found
+        self.action = action
+        super().__init__(f"[{self.code}] {self.summary} Found: {found} Do: {action}")
+
+    def __reduce__(self) -> tuple[type[SnaplineError], tuple[str, str]]:
+        # The message is made of the parts; an exception that crosses a process is made anew from them.
+        return type(self), (self.found, self.action)
+
+
+class CheckpointDamaged(SnaplineError):
+    """A file fails its checks and nothing sound stands in for it. Operator action: go back to an older version."""
+
+    code = "SNAPLINE-DAMAGED"
+    summary = "The checkpoint is damaged."
+
+
+class StateNotFound(SnaplineError):
+    """The version asked for is not there. Operator action: ask for one that ``checkpoints list`` shows."""
+
+    code = "SNAPLINE-NOT-FOUND"
+    summary = "That state does not exist."
+
+
+class NotACheckpoint(SnaplineError):
+    """The folder holds something else. Operator action: give the path of a checkpoint that Snapline wrote."""
+
+    code = "SNAPLINE-NOT-A-CHECKPOINT"
+    summary = "This is not a checkpoint of Snapline."
+
+
+class IncompatibleState(SnaplineError):
+    """State and settings do not fit. Operator action: set back what changed, or begin a new checkpoint."""
+
+    code = "SNAPLINE-INCOMPATIBLE"
+    summary = "The state does not fit."
+
+
+class UnsupportedVersion(SnaplineError):
+    """The file's format is unknown to this version. Operator action: use the Snapline that wrote it, or a later one."""
+
+    code = "SNAPLINE-VERSION"
+    summary = "The format is unknown to this version of Snapline."
+
+
+class WrongSparkVersion(SnaplineError):
+    """Package, jar and Spark are not of one line. Operator action: install the ones that belong together."""
+
+    code = "SNAPLINE-SPARK"
+    summary = "Snapline and Spark do not fit."
+
+
+class InvalidConfiguration(SnaplineError):
+    """A setting is out of its range or contradicts another. Operator action: change that setting."""
+
+    code = "SNAPLINE-CONFIG"
+    summary = "The configuration is invalid."
+
+
+class StorageFailure(SnaplineError):
+    """The file system refused or failed. Operator action: see to its space, permissions and connection."""
+
+    code = "SNAPLINE-STORAGE"
+    summary = "The storage failed."
+
+
+class StoreBusy(SnaplineError):
+    """Another task holds the store. Operator action: none for a retried task; else stop the other query."""
+
+    code = "SNAPLINE-BUSY"
+    summary = "The store is in use."
+
+
+class StoreClosed(SnaplineError):
+    """The store is used after its end. Operator action: open it anew."""
+
+    code = "SNAPLINE-CLOSED"
+    summary = "The store is closed."
+
+
+class InternalError(SnaplineError):
+    """A promise of the code to itself is broken: a bug. Operator action: report it."""
+
+    code = "SNAPLINE-INTERNAL"
+    summary = "A bug in Snapline."
