@@ -1,0 +1,1 @@
+"""Benches of state store providers, side by side, each run in a Spark process of its own."""

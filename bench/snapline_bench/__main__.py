@@ -1,0 +1,87 @@
+"""`bench/run NAME [--reps N] [--quick]`: runs a bench, stores its result as JSON, prints its tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+from snapline_bench import machine, provider
+from snapline_bench.bench import BENCHES
+from snapline_bench.goal import Goal
+from snapline_bench.report import medians_of, show, state_parts
+from snapline_bench.rounds import Rounds
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build" / "bench"
+
+
+def main() -> None:
+    args = arguments()
+    bench = BENCHES[args.name]
+    if args.show is not None:
+        show(bench.name, json.loads(args.show.read_text())["runs"], bench.figures, bench.state_part, bench.goals)
+        return
+    os.environ["PYTHONPATH"] = str(ROOT / "bench")  # children start in another folder
+    settings = dict(pair.split("=", 1) for pair in args.conf)
+    providers = provider.choose(args.providers.split(","), args.jar, settings)
+    given = {name: getattr(args, name) for name in ("batches", "maintenance", "memory")}
+    overrides = {name: value for name, value in given.items() if value is not None}
+    if foreign := overrides.keys() - bench.sizes.keys():
+        raise SystemExit(f"{bench.name} knows no {', '.join(foreign)}")
+    on = machine.describe()
+    rounds = Rounds(BUILD, args.quick, lambda line: print(line, flush=True))
+    runs = rounds.run(bench, providers, args.reps or bench.reps, overrides)
+    medians = medians_of(runs)
+    path = BUILD / "results" / f"{bench.name}-{time.strftime('%Y%m%d-%H%M%S')}.json"
+    path.parent.mkdir(exist_ok=True)
+    result = {
+        "bench": bench.name,
+        "quick": args.quick,
+        "sizes": rounds.sizes(bench, overrides),
+        "settings": settings,
+        "machine": on,
+        "medians": medians,
+        "state_part": state_parts(medians, bench.state_part),
+        "goals": [stand(goal, goal.value(medians)) for goal in bench.goals],
+        "runs": runs,
+    }
+    path.write_text(json.dumps(result, indent=1))
+    show(bench.name, runs, bench.figures, bench.state_part, bench.goals)
+    if args.quick:
+        print("quick sizes: the goals are about the full ones")
+    print(f"result: {path.relative_to(ROOT)}")
+
+
+def stand(goal: Goal, value: float | None) -> dict[str, str | float | None]:
+    return {
+        "figure": goal.figure,
+        "part": goal.part.value,
+        "against": goal.against,
+        "limit": goal.limit,
+        "is": value,
+        "verdict": goal.verdict(value),
+    }
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench/run", description=__doc__)
+    parser.add_argument("name", choices=sorted(BENCHES))
+    parser.add_argument("--reps", type=int, help="runs of each provider")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes: a look, not a figure to quote")
+    parser.add_argument("--providers", default=",".join(provider.NAMES), help="which, separated by commas")
+    parser.add_argument("--jar", type=Path, help="Snapline's jar, instead of the installed package's")
+    parser.add_argument(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", help="Spark setting for Snapline's runs"
+    )
+    parser.add_argument("--batches", type=int, help="measured batches (aggregation, incremental)")
+    parser.add_argument("--maintenance", help="Spark's maintenance interval (aggregation)")
+    parser.add_argument("--memory", help="the driver's heap (aggregation, incremental)")
+    parser.add_argument("--show", type=Path, metavar="RESULT", help="print the tables of a stored result again")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""A grouped sum with many keys: what a micro-batch costs in CPU and in time, and how much of it is the store's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import mean, median
+
+from pyspark.sql import functions as F
+
+from snapline_bench import cpu
+from snapline_bench.events import SumEvents, prepare
+from snapline_bench.goal import Goal, Part
+from snapline_bench.job import Job, Result
+from snapline_bench.session import open_session
+from snapline_bench.stream import Stream, Workload, summary
+
+
+@dataclass(frozen=True)
+class Sizes:
+    rows: int = 200_000
+    keys: int = 500_000
+    warm_up: int = 5
+    batches: int = 20
+    maintenance: str = "60s"
+    memory: str = "4g"
+
+    def events(self) -> SumEvents:
+        return SumEvents(self.rows, self.keys, self.warm_up + self.batches)
+
+
+QUICK = Sizes(batches=8)
+REPS = 5
+
+WORKLOAD = Workload(
+    "key bigint, value bigint",
+    lambda events: events.groupBy("key").agg(F.sum("value").alias("total")),
+)
+
+FIGURES = {
+    "cpu_us_event": "CPU us / event",
+    "wall_ms": "batch ms",
+    "commit_ms": "commit ms, 2 tasks",
+    "update_ms": "update ms, 2 tasks",
+    "others": "other load, cores",
+}
+STATE_PART = ("cpu_us_event", "wall_ms")
+GOALS = [
+    Goal("cpu_us_event", Part.STATE, "changelog", 0.5),
+    Goal("cpu_us_event", Part.STATE, "hdfs", 1.0),
+    Goal("wall_ms", Part.STATE, "changelog", 0.5),
+    Goal("wall_ms", Part.STATE, "hdfs", 1.0),
+    Goal("wall_ms", Part.WHOLE, "changelog", 1.0),
+    Goal("wall_ms", Part.WHOLE, "hdfs", 1.0),
+    Goal("commit_ms", Part.WHOLE, "changelog", 0.5),
+    Goal("cpu_us_event", Part.STATE, "rocksdb", None),
+    Goal("wall_ms", Part.STATE, "rocksdb", None),
+    Goal("wall_ms", Part.WHOLE, "rocksdb", None),
+    Goal("commit_ms", Part.WHOLE, "rocksdb", None),
+    Goal("commit_ms", Part.WHOLE, "hdfs", None),
+]
+
+
+def measure(job: Job) -> Result:
+    sizes = Sizes(**job.sizes)
+    batches = prepare(sizes.events(), job.data)
+    spark = open_session(job.provider, job.null_jar, job.scratch, sizes.maintenance, sizes.memory)
+    stream = Stream(spark, WORKLOAD, job.scratch, job.scratch / "checkpoint")
+    stream.land(batches[: sizes.warm_up])
+    stream.start()
+    stream.drain()
+    before = cpu.read()
+    stream.land(batches[sizes.warm_up :])
+    measured = [summary(progress) for progress in stream.drain()]
+    usage = cpu.read().since(before)
+    stream.stop()
+    spark.stop()
+    events = sum(batch["rows"] for batch in measured)
+    assert events == sizes.rows * sizes.batches, f"{events} events in {len(measured)} batches"
+    return {
+        "figures": {
+            "cpu_us_event": usage.cpu_s / events * 1e6,
+            "wall_ms": median(batch["wall_ms"] for batch in measured),
+            "wall_mean_ms": mean(batch["wall_ms"] for batch in measured),
+            "add_batch_ms": median(batch["add_batch_ms"] for batch in measured),
+            "commit_ms": median(batch["commit_ms"] for batch in measured),
+            "update_ms": median(batch["update_ms"] for batch in measured),
+            "elapsed_ms_batch": usage.elapsed_s / sizes.batches * 1e3,
+            "others": usage.others,
+        },
+        "batches": measured,
+    }

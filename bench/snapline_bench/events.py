@@ -1,0 +1,85 @@
+"""Seeded Parquet input, made once and kept: one folder a batch, two files in it (one a task)."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FILES_A_BATCH = 2
+# Spark's file source takes files in the order of their times, so every batch gets a second of its own.
+FIRST_TIME = 1_700_000_000
+
+
+@dataclass(frozen=True)
+class SumEvents:
+    """(key, value): keys drawn at random from `keys`."""
+
+    rows: int
+    keys: int
+    batches: int
+    seed: int = 4
+
+    def name(self) -> str:
+        return f"sum-{self.rows}x{self.batches}-{self.keys}-{self.seed}"
+
+    def tables(self) -> Iterator[pa.Table]:
+        draw = random.Random(self.seed)
+        for _ in range(self.batches):
+            keys = draw.choices(range(self.keys), k=self.rows)
+            values = draw.choices(range(1000), k=self.rows)
+            yield pa.table({"key": pa.array(keys, pa.int64()), "value": pa.array(values, pa.int64())})
+
+
+@dataclass(frozen=True)
+class UpdateEvents:
+    """(key, seq, payload): batch 0 holds every key once, each later one `changed` of them with new random bytes."""
+
+    keys: int
+    changed: int
+    batches: int
+    payload: int = 100
+    seed: int = 5
+
+    def name(self) -> str:
+        return f"update-{self.keys}-{self.changed}x{self.batches}-{self.payload}-{self.seed}"
+
+    def tables(self) -> Iterator[pa.Table]:
+        draw = random.Random(self.seed)
+        for seq in range(self.batches):
+            keys = list(range(self.keys)) if seq == 0 else draw.sample(range(self.keys), self.changed)
+            yield update_table(keys, seq, self.payload, draw)
+
+
+def update_table(keys: Sequence[int], seq: int, payload: int, draw: random.Random) -> pa.Table:
+    random_bytes = pa.py_buffer(draw.randbytes(len(keys) * payload))
+    values = pa.FixedSizeBinaryArray.from_buffers(pa.binary(payload), len(keys), [None, random_bytes])
+    seqs = pa.array([seq] * len(keys), pa.int64())
+    return pa.table({"key": pa.array(keys, pa.int64()), "seq": seqs, "payload": values})
+
+
+def prepare(events: SumEvents | UpdateEvents, data: Path) -> list[Path]:
+    """The folders of the batches, in order; made now if they are not there yet."""
+    folder = data / events.name()
+    if not folder.exists():
+        half_made = folder.with_suffix(".tmp")
+        shutil.rmtree(half_made, ignore_errors=True)
+        for number, table in enumerate(events.tables()):
+            write_batch(table, half_made / f"{number:05d}", FIRST_TIME + number)
+        half_made.rename(folder)
+    return sorted(folder.iterdir())
+
+
+def write_batch(table: pa.Table, folder: Path, modified: int) -> None:
+    folder.mkdir(parents=True)
+    share = -(-table.num_rows // FILES_A_BATCH)
+    for part in range(FILES_A_BATCH):
+        file = folder / f"part-{part}.parquet"
+        pq.write_table(table.slice(part * share, share), file)
+        os.utime(file, (modified, modified))

@@ -1,0 +1,111 @@
+"""Medians over the runs, the state part of each provider, and how Snapline stands to its goals, as tables."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from snapline_bench.goal import Goal, Medians, Part
+
+Run = dict[str, Any]
+
+# Cores that other processes may keep busy during a run before its times mean little.
+QUIET = 0.3
+
+
+def medians_of(runs: list[Run]) -> Medians:
+    providers = dict.fromkeys(run["provider"] for run in runs)
+    return {
+        provider: {name: median(values) for name, values in figures_of(runs, provider).items()}
+        for provider in providers
+    }
+
+
+def figures_of(runs: list[Run], provider: str) -> dict[str, list[float]]:
+    mine = [run["figures"] for run in runs if run["provider"] == provider]
+    return {name: [figures[name] for figures in mine] for name in mine[0]}
+
+
+def state_parts(medians: Medians, names: tuple[str, ...]) -> Medians:
+    """Each provider's figure less the one of the provider that stores nothing."""
+    if "null" not in medians:
+        return {}
+    null = medians["null"]
+    return {
+        provider: {name: figures[name] - null[name] for name in names}
+        for provider, figures in medians.items()
+        if provider != "null"
+    }
+
+
+def show(bench: str, runs: list[Run], titles: dict[str, str], parts: tuple[str, ...], goals: list[Goal]) -> None:
+    console = Console(width=150)
+    medians = medians_of(runs)
+    console.print(figures_table(bench, runs, medians, titles))
+    if parts and "null" in medians:
+        console.print(state_table(medians, parts, titles))
+    console.print(goals_table(medians, goals, titles))
+    disturbed = [run for run in runs if run["figures"]["others"] > QUIET]
+    if disturbed:
+        console.print(
+            f"{len(disturbed)} of {len(runs)} runs shared the machine with more than {QUIET} cores of other work: "
+            "do not trust their times, and their CPU figures only roughly"
+        )
+
+
+def figures_table(bench: str, runs: list[Run], medians: Medians, titles: dict[str, str]) -> Table:
+    table = Table(title=f"{bench}: median (least - most) over the runs")
+    table.add_column("provider")
+    table.add_column("runs", justify="right")
+    for title in titles.values():
+        table.add_column(title, justify="right")
+    for provider, figures in medians.items():
+        every = figures_of(runs, provider)
+        cells = [spread(figures[name], every[name]) for name in titles]
+        table.add_row(provider, str(len(next(iter(every.values())))), *cells)
+    return table
+
+
+def state_table(medians: Medians, names: tuple[str, ...], titles: dict[str, str]) -> Table:
+    parts = state_parts(medians, names)
+    table = Table(title="state part: provider less the one that stores nothing")
+    table.add_column("provider")
+    for name in names:
+        table.add_column(titles[name], justify="right")
+        table.add_column("/ changelog", justify="right")
+        table.add_column("/ hdfs", justify="right")
+    for provider, figures in parts.items():
+        cells = []
+        for name in names:
+            cells.append(number(figures[name]))
+            for other in ("changelog", "hdfs"):
+                base = parts[other][name] if other in parts else 0.0
+                cells.append(f"{figures[name] / base:.2f}" if base else "")
+        table.add_row(provider, *cells)
+    return table
+
+
+def goals_table(medians: Medians, goals: list[Goal], titles: dict[str, str]) -> Table:
+    table = Table(title="goals: ratios of medians")
+    for column in ("figure", "part", "snapline against", "is", "goal", ""):
+        table.add_column(column)
+    for goal in goals:
+        value = goal.value(medians)
+        against = "" if goal.part is Part.ABSOLUTE else goal.against
+        is_now = "" if value is None else f"{value:.2f}"
+        limit = "" if goal.limit is None else f"<= {goal.limit:g}"
+        table.add_row(titles[goal.figure], goal.part.value, against, is_now, limit, goal.verdict(value))
+    return table
+
+
+def spread(middle: float, every: list[float]) -> str:
+    if len(every) == 1:
+        return number(middle)
+    return f"{number(middle)} ({number(min(every))} - {number(max(every))})"
+
+
+def number(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}"

@@ -1,0 +1,28 @@
+"""The Spark session every bench runs in: two cores, two shuffle partitions, Spark's defaults for the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from snapline_bench.provider import STORE, Provider
+
+
+def open_session(provider: Provider, null_jar: Path, scratch: Path, maintenance: str, memory: str) -> SparkSession:
+    settings: dict[str, bool | float | int | str | None] = {
+        "spark.master": "local[2]",
+        "spark.driver.memory": memory,
+        "spark.ui.enabled": "false",
+        "spark.jars": ",".join([str(null_jar), *provider.jars]),
+        "spark.local.dir": str(scratch / "local"),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.numRecentProgressUpdates": "10000",
+        f"{STORE}.maintenanceInterval": maintenance,
+        **provider.spark_settings(),
+    }
+    builder = SparkSession.builder.appName(f"bench-{provider.name}")
+    spark = builder.config(map=settings).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark

@@ -1,0 +1,99 @@
+"""One streaming query of a bench: its input folder, its checkpoint, and the progress of its batches."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from snapline_bench.events import FILES_A_BATCH
+
+Progress = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A query shape: the columns it reads, and what it does with them."""
+
+    schema: str
+    transform: Callable[[DataFrame], DataFrame]
+
+
+class Stream:
+    """Runs a workload over the batches landed in its folder; owns that folder, not the checkpoint."""
+
+    def __init__(self, spark: SparkSession, workload: Workload, folder: Path, checkpoint: Path) -> None:
+        self.landing = folder / "landing"
+        self._staging = folder / "staging"
+        self._landed = 0
+        self._reported = 0
+        for made in (self.landing, self._staging):
+            shutil.rmtree(made, ignore_errors=True)
+            made.mkdir(parents=True)
+        source = (
+            spark.readStream.schema(workload.schema)
+            .option("maxFilesPerTrigger", FILES_A_BATCH)
+            .option("recursiveFileLookup", "true")
+            .parquet(str(self.landing))
+        )
+        self._writer = (
+            workload.transform(source)
+            .writeStream.format("noop")
+            .outputMode("update")
+            .option("checkpointLocation", str(checkpoint))
+        )
+        self._query: StreamingQuery | None = None
+
+    def start(self) -> None:
+        self._query = self._writer.start()
+
+    def land(self, batches: Iterable[Path]) -> None:
+        """Makes the files of these batches visible at once: linked aside, then moved in with one rename."""
+        group = self._staging / f"{self._landed:05d}"
+        for batch in batches:
+            shutil.copytree(batch, group / batch.name, copy_function=os.link)
+        group.rename(self.landing / group.name)
+        self._landed += 1
+
+    def drain(self) -> list[Progress]:
+        """Waits until everything landed has been processed; the progress of the batches since the last call."""
+        assert self._query is not None
+        self._query.processAllAvailable()
+        all_batches = [json.loads(p.json) for p in self._query.recentProgress]
+        batches = [p for p in all_batches if p["numInputRows"] > 0 and p["batchId"] >= self._reported]
+        if batches:
+            self._reported = batches[-1]["batchId"] + 1
+        return batches
+
+    def stop(self) -> None:
+        if self._query is not None:
+            self._query.stop()
+
+
+def summary(progress: Progress) -> dict[str, Any]:
+    """The figures of one batch that the benches use; times in milliseconds, store times summed over the tasks."""
+    store = progress["stateOperators"][0]
+    duration = progress["durationMs"]
+    return {
+        "batch": progress["batchId"],
+        "rows": progress["numInputRows"],
+        "wall_ms": duration["triggerExecution"],
+        "add_batch_ms": duration["addBatch"],
+        "commit_ms": store["commitTimeMs"],
+        "update_ms": store["allUpdatesTimeMs"],
+        "updated_rows": store["numRowsUpdated"],
+        "state_rows": store["numRowsTotal"],
+        "state_memory": store["memoryUsedBytes"],
+        "load_metrics": {k: v for k, v in store.get("customMetrics", {}).items() if is_load_metric(k)},
+    }
+
+
+def is_load_metric(name: str) -> bool:
+    return any(word in name.lower() for word in ("load", "replay", "restore"))
