@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "build" / "demo"
 
 def main() -> int:
     args = _arguments()
+    # So that the job is killed and its folder removed then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     console = Console(width=110 if args.ci else None, highlight=False)
     began = time.monotonic()
     tables = data.load(args.days)
@@ -63,7 +66,6 @@ def main() -> int:
 def prepared(tables: data.Tables) -> Path:
     """The folder with the files to stream; its name changes with the code that writes it."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / ".gitignore").write_text("*\n")
     code = b"".join(Path(str(module.__file__)).read_bytes() for module in (data, feed))
     folder = FOLDER / f"data-{tables.days}-{hashlib.sha256(code).hexdigest()[:8]}"
     feed.prepare(tables, folder)
@@ -101,7 +103,9 @@ def compare(tables: data.Tables, work: Path, console: Console) -> bool:
     for comparison in comparisons:
         for kind, rows in (("missing", comparison.missing), ("extra", comparison.extra)):
             if len(rows):
-                console.print(f"{comparison.query}: {len(rows):,} {kind} rows, such as\n{rows.head().to_string()}", markup=False)
+                console.print(
+                    f"{comparison.query}: {len(rows):,} {kind} rows, such as\n{rows.head().to_string()}", markup=False
+                )
     return not any(comparison.differing for comparison in comparisons)
 
 

@@ -46,7 +46,7 @@ class Drill:
         self.watch.event(f"[bold red]killed[/] with SIGKILL: process group {job.group} is gone, status {status}")
         self.progress.read()
         for query in self.progress.queries.values():
-            self.watch.event(f"  {query.name}: {self._newest_batch(query)}")
+            self.watch.event(f"  {query.name}: {self._damage(query)}")
 
     def run_to_end(self) -> None:
         """Starts the same command again. It must find its own way back."""
@@ -84,12 +84,14 @@ class Drill:
     def _far_enough(self) -> bool:
         return self.progress.all_started and self.progress.done >= KILL_AT
 
-    def _newest_batch(self, query: QueryProgress) -> str:
-        """What the kill has done to the newest batch of the query, by Spark's own logs in the checkpoint."""
+    def _damage(self, query: QueryProgress) -> str:
+        """What the kill has done to the query, by Spark's own logs in its checkpoint."""
         begun, finished = (
-            max(int(file.name) for file in (self.work / "checkpoints" / query.name / log).glob("[0-9]*"))
+            {int(file.name) for file in (self.work / "checkpoints" / query.name / log).glob("[0-9]*")}
             for log in ("offsets", "commits")
         )
-        if finished < begun:
-            return f"batch {begun} was cut short"
-        return f"batch {begun} was committed" + ("" if begun in query.reports else ", its report is lost")
+        newest = max(begun)
+        damage = [f"batch {newest} was " + ("committed" if newest in finished else "cut short")]
+        # Reports are sent a moment after the commit; the rows of a lost one are missing from the numbers shown.
+        damage += [f"the report of batch {batch} is lost" for batch in sorted(finished - query.reports.keys())]
+        return ", ".join(damage)
