@@ -34,6 +34,8 @@ def main() -> None:
     on = machine.describe()
     rounds = Rounds(BUILD, args.quick, lambda line: print(line, flush=True))
     runs = rounds.run(bench, providers, args.reps or bench.reps, overrides)
+    if not runs:
+        raise SystemExit(1)
     medians = medians_of(runs)
     path = BUILD / "results" / f"{bench.name}-{time.strftime('%Y%m%d-%H%M%S')}.json"
     path.parent.mkdir(exist_ok=True)
@@ -42,6 +44,7 @@ def main() -> None:
         "quick": args.quick,
         "sizes": rounds.sizes(bench, overrides),
         "settings": settings,
+        "failed": sorted(rounds.failed),
         "machine": on,
         "medians": medians,
         "state_part": state_parts(medians, bench.state_part),
@@ -53,6 +56,8 @@ def main() -> None:
     if args.quick:
         print("quick sizes: the goals are about the full ones")
     print(f"result: {path.relative_to(ROOT)}")
+    if rounds.failed:
+        raise SystemExit(f"failed: {', '.join(sorted(rounds.failed))}")
 
 
 def stand(goal: Goal, value: float | None) -> dict[str, str | float | None]:

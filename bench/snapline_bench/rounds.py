@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,10 @@ from snapline_bench.provider import Provider
 from snapline_bench.report import Run
 
 
+class RunFailed(Exception):
+    """One run ended badly; the other providers go on."""
+
+
 class Rounds:
     """Owns the build folder of the benches: input, checkpoints, logs, and the scratch folder of the run at hand."""
 
@@ -25,6 +30,7 @@ class Rounds:
         self._quick = quick
         self._say = say
         self._null_jar = null_provider_jar(build)
+        self.failed: set[str] = set()
 
     def run(self, bench: Bench, providers: list[Provider], reps: int, overrides: dict[str, Any]) -> list[Run]:
         if bench is RESTART:
@@ -32,7 +38,14 @@ class Rounds:
         runs = []
         for rep in range(reps):
             for provider in providers:
-                result = self._one(bench, provider, rep, overrides)
+                if provider.name in self.failed:
+                    continue
+                try:
+                    result = self._one(bench, provider, rep, overrides)
+                except RunFailed as failure:
+                    self.failed.add(provider.name)
+                    self._say(str(failure))
+                    continue
                 runs.append({"provider": provider.name, "rep": rep, **result})
                 self._say(f"{bench.name} {rep + 1}/{reps} {provider.name}: {brief(result['figures'])}")
         return runs
@@ -72,7 +85,7 @@ class Rounds:
             # Spark leaves folders where it is started; the scratch folder is thrown away.
             ended = subprocess.run(command, stdout=out, stderr=out, cwd=scratch, check=False)
         if ended.returncode != 0:
-            raise RuntimeError(f"{bench.name} on {provider.name} failed, see {log}\n{tail(log)}")
+            raise RunFailed(f"{bench.name} on {provider.name} FAILED, see {log}\n{causes(log)}")
         read: dict[str, Any] = json.loads(result.read_text())
         shutil.rmtree(scratch, ignore_errors=True)
         return read
@@ -82,5 +95,8 @@ def brief(figures: dict[str, float]) -> str:
     return "  ".join(f"{name} {value:.4g}" for name, value in figures.items())
 
 
-def tail(log: Path, lines: int = 15) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+def causes(log: Path) -> str:
+    """What a log says went wrong, without the stack traces."""
+    lines = log.read_text(errors="replace").splitlines()
+    telling = [line for line in lines if re.match(r"(Caused by: )?[\w.$]+(Error|Exception)\b", line)]
+    return "\n".join(f"  {line}" for line in dict.fromkeys(telling or lines[-15:]))
