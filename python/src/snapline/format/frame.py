@@ -31,9 +31,13 @@ def crc32c(data: bytes) -> int:
     return int(google_crc32c.value(data))
 
 
-def damaged(path: str, what: str) -> CheckpointDamaged:
+class Unfinished(CheckpointDamaged):
+    """The file ends too early. That is damage where the file is needed, and else what a killed task leaves behind."""
+
+
+def damaged(path: str, what: str, kind: type[CheckpointDamaged] = CheckpointDamaged) -> CheckpointDamaged:
     """The error for a file that fails a check."""
-    return CheckpointDamaged(
+    return kind(
         f"{path}: {what}.",
         "run `snapline checkpoints verify` on the checkpoint; it names the newest version that loads.",
     )
@@ -54,7 +58,7 @@ class FrameReader:
         self._path = source.path
         self.size = source.size
         if self.size < HEADER.size + TRAILER.size:
-            raise self._damaged(f"{self.size} bytes are too few, so it was never written to its end")
+            raise self._unfinished(f"{self.size} bytes are too few, so it was never written to its end")
         self._tail_offset = max(0, self.size - _READ_AHEAD)
         self._tail = source.read_at(self._tail_offset, self.size - self._tail_offset)
         self._meta_offset, meta_length, meta_crc, self.blocks = self._check_trailer()
@@ -69,7 +73,7 @@ class FrameReader:
         trailer = self._read(self.size - TRAILER.size, TRAILER.size)
         meta_offset, meta_length, meta_crc, blocks, crc, magic = TRAILER.unpack(trailer)
         if magic != END_MAGIC:
-            raise self._damaged("its end is missing, so it was cut short or overwritten")
+            raise self._unfinished("its end is missing, so it was cut short or overwritten")
         if crc32c(trailer[:20]) != crc:
             raise self._damaged("the checksum of its trailer does not fit")
         return meta_offset, meta_length, meta_crc, blocks
@@ -137,3 +141,6 @@ class FrameReader:
 
     def _damaged(self, what: str) -> CheckpointDamaged:
         return damaged(self._path, what)
+
+    def _unfinished(self, what: str) -> CheckpointDamaged:
+        return damaged(self._path, what, Unfinished)

@@ -1,0 +1,26 @@
+"""Looks into checkpoint folders without a JVM: which versions load, what they hold, whether every byte is sound."""
+
+from snapline.inspect.checkpoint import CheckpointFolder, Operator
+from snapline.inspect.contents import Row, StoreContents, open_store
+from snapline.inspect.store import Chain, Store
+from snapline.inspect.store_files import StoreKey
+from snapline.inspect.summary import CheckpointSummary, OperatorSummary, SnapshotSummary, summarize
+from snapline.inspect.verify import Finding, Verification, verify
+
+__all__ = [
+    "Chain",
+    "CheckpointFolder",
+    "CheckpointSummary",
+    "Finding",
+    "Operator",
+    "OperatorSummary",
+    "Row",
+    "SnapshotSummary",
+    "Store",
+    "StoreContents",
+    "StoreKey",
+    "Verification",
+    "open_store",
+    "summarize",
+    "verify",
+]

@@ -1,0 +1,94 @@
+"""Reads every byte of one store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from snapline.errors import SnaplineError, StateNotFound
+from snapline.format import ChangelogReader, HandleMeta, HandleReader, Kind, TableFile, VersionRef
+from snapline.inspect.files import StoredFile
+from snapline.inspect.snapshot_files import check_table
+from snapline.inspect.store import Store
+
+T = TypeVar("T")
+
+
+class StoreCheck:
+    """What fails is noted in ``failures``, by path, and set aside in the store.
+
+    ``unnamed`` counts table files that no handle names: they have no checksum anywhere, and belong to an upload that is
+    under way or was given up.
+    """
+
+    def __init__(self, store: Store, progress: Callable[[StoredFile], None]) -> None:
+        self.store = store
+        self.failures: list[tuple[str, SnaplineError]] = []
+        self.unnamed = 0
+        self._progress = progress
+
+    def run(self) -> None:
+        """Reads all files; called once."""
+        files = self.store.files
+        for ref, file in sorted(files.changelogs.items()):
+            self._check(file, partial(self._read_changelog, ref))
+        named: dict[str, TableFile] = {}
+        for ref, file in sorted(files.handles.items()):
+            meta = self._check(file, partial(self._read_handle, ref))
+            if meta is not None:
+                named |= {table.uid: table for table in meta.files}
+                self._note_missing(file, meta)
+        for uid, file in sorted(files.tables.items()):
+            if uid in named:
+                self._check(file, partial(self._read_table, file, named[uid]))
+            else:
+                self.unnamed += 1
+                self._progress(file)
+
+    def _check(self, file: StoredFile, read: Callable[[], T]) -> T | None:
+        try:
+            return read()
+        except StateNotFound as e:
+            # Cleaned up since it was listed; whether anything needed it shows in what loads.
+            self.store.set_aside(file, e)
+            return None
+        except SnaplineError as e:
+            self._fail(file, e)
+            return None
+        finally:
+            self._progress(file)
+
+    def _fail(self, file: StoredFile, error: SnaplineError) -> None:
+        self.failures.append((file.name, error))
+        self.store.set_aside(file, error)
+
+    def _note_missing(self, file: StoredFile, meta: HandleMeta) -> None:
+        for table in meta.files:
+            if not self._exists(table):
+                found = f"{self.store.folder.path(file.name)} names {table.stored_name}, which is not there."
+                self._fail(file, StateNotFound(found, "restore it from a backup."))
+
+    def _exists(self, table: TableFile) -> bool:
+        if table.uid in self.store.files.tables:
+            return True
+        try:
+            # Not in the list, which may be older than the handle.
+            with self.store.folder.open(f"{self.store.files.folder}/{table.stored_name}"):
+                return True
+        except StateNotFound:
+            return False
+
+    def _read_changelog(self, ref: VersionRef) -> None:
+        with self.store.folder.open(self.store.file_name(ref, Kind.CHANGELOG)) as source:
+            ChangelogReader(source, ref).check_blocks()
+
+    def _read_handle(self, ref: VersionRef) -> HandleMeta:
+        with self.store.folder.open(self.store.file_name(ref, Kind.HANDLE)) as source:
+            reader = HandleReader(source, ref)
+            reader.read_local_files()
+            return reader.meta
+
+    def _read_table(self, file: StoredFile, table: TableFile) -> None:
+        with self.store.folder.open(file.name) as source:
+            check_table(source, table)
