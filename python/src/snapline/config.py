@@ -1,0 +1,118 @@
+"""Settings of the state backend, checked before Spark starts. The jar knows the same names and limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from snapline.errors import InvalidConfiguration
+
+PREFIX = "spark.snapline."
+MEMORY = PREFIX + "state.backend.rocksdb.memory.fixed-per-executor"
+ROW_TABLE_FRACTION = PREFIX + "state.backend.row-table.memory-fraction"
+COMPRESSION = PREFIX + "state.backend.compression"
+CHANGELOG_COMPRESSION = PREFIX + "state.changelog.compression"
+MAX_PARALLELISM = PREFIX + "max-parallelism"
+SNAPSHOT_THREADS = PREFIX + "snapshot.threads"
+
+_MIN_MEMORY = 8 << 20
+_SIZE = re.compile(r"(\d{1,15})\s*([bkmg]?)b?")
+_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateBackendConfig:
+    """None leaves a setting as it is, which is the default unless something else sets it.
+
+    Attributes:
+        memory_per_executor: of RocksDB, for all stores of an executor; bytes, or text like ``"256m"``. At least 8m,
+            default 128m.
+        row_table_memory_fraction: share of the executor's heap for rows that changed or were read lately, for all
+            stores of an executor. 0 to 0.8, default 0.2.
+        compression: of table files: ``lz4`` (default), ``zstd`` or ``none``.
+        changelog_compression: ``lz4`` (default) or ``none``.
+        max_parallelism: number of key groups, the most partitions a query can ever be rescaled to. 1 to 65,535, default
+            57,600. Fixed with the first batch of a query.
+        snapshot_threads: threads that upload snapshots, for all stores of an executor. 1 to 64, default 2.
+
+    Raises:
+        InvalidConfiguration: a value is out of its range.
+    """
+
+    memory_per_executor: int | str | None = None
+    row_table_memory_fraction: float | None = None
+    compression: str | None = None
+    changelog_compression: str | None = None
+    max_parallelism: int | None = None
+    snapshot_threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_settings(self.to_conf())
+
+    def to_conf(self) -> dict[str, str]:
+        """As settings of Spark; only what is set."""
+        values = {
+            MEMORY: self.memory_per_executor,
+            ROW_TABLE_FRACTION: self.row_table_memory_fraction,
+            COMPRESSION: self.compression,
+            CHANGELOG_COMPRESSION: self.changelog_compression,
+            MAX_PARALLELISM: self.max_parallelism,
+            SNAPSHOT_THREADS: self.snapshot_threads,
+        }
+        return {name: str(value) for name, value in values.items() if value is not None}
+
+
+def check_settings(conf: Mapping[str, str]) -> None:
+    """Checks what begins with ``spark.snapline.``.
+
+    Raises:
+        InvalidConfiguration: a name is unknown, or a value out of its range.
+    """
+    for name, value in conf.items():
+        if not name.startswith(PREFIX):
+            continue
+        rule = _RULES.get(name)
+        if rule is None:
+            raise InvalidConfiguration(f"{name} is no setting of Snapline.", f"use one of {', '.join(sorted(_RULES))}.")
+        if not rule.allows(value.strip().lower()):
+            raise InvalidConfiguration(f"{name} is '{value}'.", f"set it to {rule.wanted}.")
+
+
+class _Rule(NamedTuple):
+    wanted: str
+    allows: Callable[[str], bool]
+
+
+def _is_size(text: str) -> bool:
+    match = _SIZE.fullmatch(text)
+    return match is not None and int(match[1]) * _UNITS[match[2]] >= _MIN_MEMORY
+
+
+def _number(least: int, most: int) -> _Rule:
+    return _Rule(
+        f"a number from {least} to {most}",
+        lambda text: re.fullmatch(r"\d{1,9}", text) is not None and least <= int(text) <= most,
+    )
+
+
+def _choice(*values: str) -> _Rule:
+    return _Rule(f"one of {', '.join(values)}", lambda text: text in values)
+
+
+def _is_fraction(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 0.8
+    except ValueError:
+        return False
+
+
+_RULES = {
+    MEMORY: _Rule("a size of at least 8m, such as 128m or 1g", _is_size),
+    ROW_TABLE_FRACTION: _Rule("a fraction from 0 to 0.8", _is_fraction),
+    COMPRESSION: _choice("lz4", "zstd", "none"),
+    CHANGELOG_COMPRESSION: _choice("lz4", "none"),
+    MAX_PARALLELISM: _number(1, 65_535),
+    SNAPSHOT_THREADS: _number(1, 64),
+}

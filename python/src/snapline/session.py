@@ -1,0 +1,147 @@
+"""Sets a Spark session up for Snapline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snapline._version import __spark_line__, __version__
+from snapline.config import StateBackendConfig, check_settings
+from snapline.errors import InvalidConfiguration, WrongSparkVersion
+from snapline.jar import EXTENSION_CLASS, NAME_PREFIX, PROVIDER_CLASS, JarInfo, checked_jar
+from snapline.launch import Launch, read_launch
+from snapline.running import RunningSpark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+JARS = "spark.jars"
+EXTENSIONS = "spark.sql.extensions"
+
+
+def configure(
+    builder: SparkSession.Builder, *, state_backend: StateBackendConfig | None = None
+) -> SparkSession.Builder:
+    """Adds Snapline's jar, session extension and state store provider to a session builder.
+
+    Jars and extensions named elsewhere stay: by the builder, PYSPARK_SUBMIT_ARGS, spark-defaults.conf or spark-submit.
+
+    Args:
+        builder: of a classic session that is still to be made.
+        state_backend: settings of the stores; what the builder sets under ``spark.snapline.`` is checked just as well.
+
+    Returns:
+        The same builder.
+
+    Raises:
+        InvalidConfiguration: a setting is out of its range or names another provider, Spark runs already without the
+            jar, or the builder is one of Spark Connect.
+        WrongSparkVersion: package, jar and pyspark do not belong together.
+    """
+    options: dict[str, str] = builder._options
+    check_pyspark()
+    jar = checked_jar()
+    _check_options(options)
+    running = RunningSpark.find()
+    if running is None:
+        launch = read_launch()
+        _check_command_jars(launch, jar.path)
+        _append(builder, JARS, str(jar.path), options.get(JARS, launch.conf.get(JARS)))
+        _append(builder, EXTENSIONS, EXTENSION_CLASS, options.get(EXTENSIONS, launch.conf.get(EXTENSIONS)))
+    else:
+        _join(builder, running, jar)
+    builder.config(PROVIDER, PROVIDER_CLASS)
+    for name, value in (state_backend or StateBackendConfig()).to_conf().items():
+        builder.config(name, value)
+    return builder
+
+
+def check_pyspark() -> str:
+    """The version of pyspark, which is of the line this package is for.
+
+    Raises:
+        WrongSparkVersion: it is of another.
+    """
+    import pyspark
+
+    found = str(pyspark.__version__)
+    if found.split(".")[:2] != __spark_line__.split("."):
+        raise WrongSparkVersion(
+            f"pyspark {found}; Snapline {__version__} is for Spark {__spark_line__}.",
+            f'pip install "pyspark~={__spark_line__}.0", or the Snapline for your Spark.',
+        )
+    return found
+
+
+def _check_options(options: Mapping[str, str]) -> None:
+    if "spark.remote" in options:
+        raise InvalidConfiguration(
+            "the builder makes a Spark Connect session: jar, extension and provider belong to its server.",
+            "start the server with them (--jars, --conf), and leave configure() out here.",
+        )
+    provider = options.get(PROVIDER, PROVIDER_CLASS)
+    if provider != PROVIDER_CLASS:
+        raise InvalidConfiguration(
+            f"the builder sets {PROVIDER} to {provider}.",
+            "remove that setting, or do not call snapline.configure().",
+        )
+    check_settings(options)
+
+
+def _check_command_jars(launch: Launch, jar: Path) -> None:
+    """The command line's jars are the driver's class path, whatever the builder says later."""
+    if launch.command_jars is not None and not _names_jar(launch.command_jars, jar):
+        raise InvalidConfiguration(
+            f"PYSPARK_SUBMIT_ARGS sets the jars to {launch.command_jars}, and Snapline's is not among them.",
+            f"add it there, after a comma: {jar}",
+        )
+
+
+def _join(builder: SparkSession.Builder, running: RunningSpark, jar: JarInfo) -> None:
+    """Spark runs: what is on its class path cannot be changed any more."""
+    found = running.jar_properties().get("version")
+    if found is None:
+        raise InvalidConfiguration(
+            "Spark runs in this process already, without Snapline's jar.",
+            "call snapline.configure() before the first session of the process (in a notebook: restart it); with "
+            f"spark-submit add --jars {jar.path}",
+        )
+    if found != __version__:
+        raise WrongSparkVersion(
+            f"Spark runs with the jar of Snapline {found}, and the package is {__version__}.",
+            f"let both be of one version: --jars {jar.path}",
+        )
+    extensions = running.conf(EXTENSIONS)
+    if not running.has_context:
+        if JARS in builder._options:
+            _append(builder, JARS, str(jar.path), builder._options[JARS])
+        _append(builder, EXTENSIONS, EXTENSION_CLASS, builder._options.get(EXTENSIONS, extensions))
+    elif EXTENSION_CLASS not in (extensions or "").split(","):
+        raise InvalidConfiguration(
+            f"a Spark session is active, and its {EXTENSIONS} is {extensions!r}.",
+            "stop it (spark.stop()) and make a new one through snapline.configure().",
+        )
+
+
+def _append(builder: SparkSession.Builder, name: str, value: str, before: str | None) -> None:
+    """Adds to a comma-separated setting, once."""
+    values = [each.strip() for each in (before or "").split(",") if each.strip()]
+    present = _names_jar(before or "", Path(value)) if name == JARS else value in values
+    builder.config(name, ",".join(values if present else [*values, value]))
+
+
+def _names_jar(jars: str, jar: Path) -> bool:
+    """Whether a list of jars has this one, here or elsewhere.
+
+    Raises:
+        InvalidConfiguration: it has one of another version.
+    """
+    names = {Path(each.strip()).name for each in jars.split(",")}
+    others = sorted(name for name in names if name.startswith(NAME_PREFIX) and name != jar.name)
+    if others:
+        raise InvalidConfiguration(
+            f"the jars of Spark have {others[0]}, and the package's is {jar.name}.", "remove the former."
+        )
+    return jar.name in names

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from snapline import errors
+
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.SnaplineError)]
+CODES = {
+    "CheckpointDamaged": "SNAPLINE-DAMAGED",
+    "StateNotFound": "SNAPLINE-NOT-FOUND",
+    "NotACheckpoint": "SNAPLINE-NOT-A-CHECKPOINT",
+    "IncompatibleState": "SNAPLINE-INCOMPATIBLE",
+    "UnsupportedVersion": "SNAPLINE-VERSION",
+    "WrongSparkVersion": "SNAPLINE-SPARK",
+    "InvalidConfiguration": "SNAPLINE-CONFIG",
+    "StorageFailure": "SNAPLINE-STORAGE",
+    "StoreBusy": "SNAPLINE-BUSY",
+    "StoreClosed": "SNAPLINE-CLOSED",
+    "InternalError": "SNAPLINE-INTERNAL",
+}
+
+
+def test_names_and_codes_are_those_of_the_jar() -> None:
+    assert {kind.__name__: kind.code for kind in KINDS if kind is not errors.SnaplineError} == CODES
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_message_has_code_what_was_found_and_what_to_do(kind: type[errors.SnaplineError]) -> None:
+    error = kind("a red door.", "paint it black.")
+    assert str(error) == f"[{kind.code}] {kind.summary} Found: a red door. Do: paint it black."
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), copy.found, copy.action, str(copy)) == (kind, error.found, error.action, str(error))

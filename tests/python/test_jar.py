@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from snapline import __version__, jar, jar_path
+from snapline._version import __spark_line__
+from snapline.errors import InvalidConfiguration, WrongSparkVersion
+from snapline.jar import checked_jar, parse_properties
+
+
+def make_jar(folder: Path, *, version: str = __version__, line: str = __spark_line__) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"snapline-spark-{line}_2.13-{version}.jar"
+    with ZipFile(path, "w") as file:
+        file.writestr("snapline/version.properties", f"version={version}\nspark.line={line}\n")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(jar, "_FOLDER", tmp_path)
+    return tmp_path
+
+
+def test_the_one_jar_is_found(folder: Path) -> None:
+    path = make_jar(folder)
+    assert jar_path() == path
+    assert checked_jar().spark_line == __spark_line__
+
+
+def test_none_or_several_are_refused(folder: Path) -> None:
+    with pytest.raises(InvalidConfiguration, match="there is none"):
+        jar_path()
+    make_jar(folder)
+    make_jar(folder, version="9.9")
+    with pytest.raises(InvalidConfiguration, match=r"-9\.9\.jar"):
+        jar_path()
+
+
+@pytest.mark.parametrize("other", [{"version": "9.9"}, {"line": "4.3"}])
+def test_a_jar_of_another_version_is_refused(folder: Path, other: dict[str, str]) -> None:
+    make_jar(folder, **other)
+    with pytest.raises(WrongSparkVersion, match=next(iter(other.values()))):
+        checked_jar()
+
+
+def test_what_is_no_jar_is_refused(folder: Path) -> None:
+    (folder / "x.jar").write_bytes(b"PK nonsense")
+    with pytest.raises(InvalidConfiguration, match="is no jar of Snapline"):
+        checked_jar()
+    with ZipFile(folder / "x.jar", "w") as file:
+        file.writestr("other", "")
+    with pytest.raises(InvalidConfiguration, match="is no jar of Snapline"):
+        checked_jar()
+
+
+def test_properties_as_people_write_them() -> None:
+    text = "# a\n! b\n\nspark.a 1\nspark.b=2\nspark.c : 3 4 \nspark.d\t\t5=6\nspark.e\n"
+    assert parse_properties(text) == {
+        "spark.a": "1",
+        "spark.b": "2",
+        "spark.c": "3 4",
+        "spark.d": "5=6",
+        "spark.e": "",
+    }
