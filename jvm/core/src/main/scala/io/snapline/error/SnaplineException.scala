@@ -1,0 +1,60 @@
+package io.snapline.error
+
+/** The root of every error Snapline raises itself.
+  *
+  * The kinds are coarse: one for each thing the reader has to do. Code and kind are API; the text is not. The Python package has the same
+  * names (`snapline.errors`).
+  *
+  * @param code
+  *   stable, searchable: `SNAPLINE-DAMAGED`
+  * @param found
+  *   what was found, with names and numbers
+  * @param action
+  *   what to do about it
+  */
+sealed abstract class SnaplineException(val code: String, val found: String, val action: String, cause: Throwable)
+    extends RuntimeException(s"[$code] $found Do: $action", cause)
+
+/** A file fails its checks and nothing sound stands in for it. */
+final class CheckpointDamaged(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-DAMAGED", found, action, cause)
+
+/** The version asked for is not there. */
+final class StateNotFound(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-NOT-FOUND", found, action, cause)
+
+/** The folder holds something else: another provider's files, or none of a checkpoint's. */
+final class NotACheckpoint(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-NOT-A-CHECKPOINT", found, action, cause)
+
+/** The state was written under settings or schemas that do not fit the ones in force. */
+final class IncompatibleState(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-INCOMPATIBLE", found, action, cause)
+
+/** The file's format is newer than this version of Snapline. */
+final class UnsupportedVersion(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-VERSION", found, action, cause)
+
+/** This jar serves another line of Spark. */
+final class WrongSparkVersion(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-SPARK", found, action, cause)
+
+/** A setting is unknown, out of its range, or contradicts another. */
+final class InvalidConfiguration(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-CONFIG", found, action, cause)
+
+/** The file system of the checkpoint, or the local disk, refused or failed. */
+final class StorageFailure(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-STORAGE", found, action, cause)
+
+/** Another task holds the store. */
+final class StoreBusy(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-BUSY", found, action, cause)
+
+/** The store is used after it was closed, committed or aborted. */
+final class StoreClosed(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-CLOSED", found, action, cause)
+
+/** A promise of the code to itself is broken: a bug. */
+final class InternalError(found: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-INTERNAL", found, "report it with the log of the executor; the checkpoint in storage is untouched.", cause)

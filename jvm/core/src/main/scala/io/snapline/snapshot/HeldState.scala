@@ -1,0 +1,85 @@
+package io.snapline.snapshot
+
+import java.util.concurrent.{ConcurrentSkipListMap, TimeUnit}
+
+import io.snapline.state.KeyedBackend
+
+/** The version a backend holds, and where it comes from. Owned by one [[VersionedState]], whose thread commits; a snapshot notes its end from a thread of the
+  * pool, hence the lock.
+  *
+  * @param loaded
+  *   the version Spark asked for
+  * @param from
+  *   None: it began as the empty store
+  */
+private[snapshot] final class HeldState(loaded: Long, val backend: KeyedBackend, from: Option[Restored]) {
+  private var newest: Option[VersionRef] = from.map(_.ref)
+  private var lastSnapshot: Option[HandleMeta] = from.flatMap(_.snapshot)
+  private var uploaded: Map[String, TableFile] = from.fold(Map.empty[String, TableFile])(_.tables)
+  private var changelogs = from.fold(0)(_.distance)
+  private var bytes = from.fold(0L)(_.changelogBytes)
+  private var busy = false
+
+  /** Versions of this line, and the snapshot each names. Read by clean-up, any thread. */
+  val recent = new ConcurrentSkipListMap[java.lang.Long, Option[VersionRef]]
+
+  def ref: Option[VersionRef] = synchronized(newest)
+
+  def version: Long = synchronized(newest.fold(loaded)(_.version))
+
+  def snapshot: Option[HandleMeta] = synchronized(lastSnapshot)
+
+  def tables: Map[String, TableFile] = synchronized(uploaded)
+
+  /** Changelogs since the snapshot. */
+  def distance: Int = synchronized(changelogs)
+
+  /** Their bytes in storage. */
+  def changelogBytes: Long = synchronized(bytes)
+
+  def committed(meta: ChangelogMeta, retain: Int): Unit = synchronized {
+    newest = Some(meta.ref)
+    changelogs = meta.snapshotDistance
+    bytes = meta.changelogBytes
+    recent.put(meta.ref.version, meta.snapshot)
+    while (recent.size > retain + 1) recent.pollFirstEntry(): Unit
+  }
+
+  /** Whether the caller may make a snapshot now; then it must call `snapshotEnded`. */
+  def claimSnapshot(): Boolean = synchronized {
+    if (busy) false
+    else {
+      busy = true
+      true
+    }
+  }
+
+  def awaitSnapshot(millis: Long): Unit = synchronized {
+    val begun = System.nanoTime()
+    var left = millis
+    while (busy && left > 0) {
+      wait(math.min(left, 1000))
+      left = millis - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)
+    }
+  }
+
+  def claimSnapshotWaiting(): Unit = synchronized {
+    awaitSnapshot(Long.MaxValue)
+    busy = true
+  }
+
+  /** @param covered
+    *   changelogs and their bytes that the snapshot stands for
+    */
+  def snapshotMade(meta: HandleMeta, covered: (Int, Long)): Unit = synchronized {
+    lastSnapshot = Some(meta)
+    uploaded = meta.files.map(file => file.name -> file).toMap
+    changelogs -= covered._1
+    bytes -= covered._2
+  }
+
+  def snapshotEnded(): Unit = synchronized {
+    busy = false
+    notifyAll()
+  }
+}

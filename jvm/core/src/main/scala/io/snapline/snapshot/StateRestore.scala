@@ -1,0 +1,231 @@
+package io.snapline.snapshot
+
+import java.io.{File, FileOutputStream}
+import java.nio.file.Files
+import java.util.zip.CRC32C
+
+import scala.annotation.tailrec
+
+import org.slf4j.LoggerFactory
+
+import io.snapline.error._
+import io.snapline.state.KeyedBackend
+import io.snapline.state.rocksdb.RocksDbBackend
+import io.snapline.storage.CheckpointStorage
+
+/** A state that was brought back.
+  *
+  * @param seen
+  *   every state the folder holds
+  * @param tables
+  *   table files in storage by the backend's names
+  * @param distance
+  *   changelogs since the snapshot, and their bytes in storage
+  */
+private[snapshot] final case class Restored(
+    ref: VersionRef,
+    backend: KeyedBackend,
+    seen: Set[VersionRef],
+    snapshot: Option[HandleMeta],
+    tables: Map[String, TableFile],
+    distance: Int,
+    changelogBytes: Long
+)
+
+/** Brings a version back from storage (docs/FORMAT.md section 6). Reads only. */
+private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: BackendFactory, check: Origin => Unit) {
+  private val log = LoggerFactory.getLogger(classOf[StateRestore])
+  private val files = new StateFiles(storage)
+
+  /** @param uid None: any attempt of that version, the latest first */
+  def restore(version: Long, uid: Option[String]): Restored = {
+    val folder = StoreFolder.list(storage)
+    val candidates = folder.candidates(version).filter(ref => uid.forall(_ == ref.uid))
+    if (candidates.isEmpty) {
+      folder.refuseForeign()
+      val newest = folder.refs.map(_.version).maxOption.fold("there is none at all")(v => s"the newest there is $v")
+      throw new StateNotFound(
+        s"Version $version${uid.fold("")(id => s" with id $id")} of the state in ${storage.location} does not exist; $newest.",
+        "check that the checkpoint is complete; `snapline checkpoints list` shows which versions load."
+      )
+    }
+    var failures = Seq.empty[SnaplineException]
+    candidates.iterator.map { ref =>
+      try Some(restore(folder, ref))
+      catch {
+        case e @ (_: CheckpointDamaged | _: StateNotFound) =>
+          val failure = e.asInstanceOf[SnaplineException]
+          log.warn(s"Version $ref in ${storage.location} cannot be loaded and is set aside: ${failure.getMessage}")
+          failures :+= failure
+          None
+      }
+    }.collectFirst { case Some(restored) => restored }.getOrElse {
+      val advice = newestSound(folder, version).fold("no older version loads; restore the folder from a backup or start with a new checkpoint.") { sound =>
+        s"version $sound is the newest that loads: restart the query from batch ${sound - 1} (remove newer files from offsets/ and commits/)."
+      }
+      throw new CheckpointDamaged(
+        s"Version $version of the state in ${storage.location} is damaged: ${failures.map(_.found).mkString(" ")}",
+        advice,
+        failures.head
+      )
+    }
+  }
+
+  /** Brings a version back from one given snapshot of its line and nothing else.
+    *
+    * @param snapshotUid
+    *   None: whichever attempt the line has
+    */
+  def restoreFrom(snapshotVersion: Long, snapshotUid: Option[String], version: Long, uid: Option[String]): Restored = {
+    val folder = StoreFolder.list(storage)
+    val ref = folder.candidates(version).find(ref => uid.forall(_ == ref.uid))
+    // Snapshots above the one wanted are passed over on the way down to it.
+    val above = folder.handles.keySet.filterNot(h => h.version == snapshotVersion && snapshotUid.forall(_ == h.uid))
+    val plan = ref.map(walk(folder, _, above))
+    plan match {
+      case Some((line, base @ Some(_))) => load(line, base, folder.refs).fold(throw _, identity)
+      case _ =>
+        throw new StateNotFound(
+          s"There is no snapshot of version $snapshotVersion in ${storage.location} that leads to version $version.",
+          s"choose one of ${folder.handles.keys.map(_.version).toSeq.distinct.sorted.mkString(", ")}."
+        )
+    }
+  }
+
+  private def restore(folder: StoreFolder, ref: VersionRef): Restored = {
+    @tailrec def from(aside: Set[VersionRef]): Restored = {
+      val (line, base) = walk(folder, ref, aside)
+      load(line, base, folder.refs) match {
+        case Right(restored) => restored
+        case Left(failure) =>
+          log.warn(s"The snapshot ${base.get} in ${storage.location} is set aside, an older one is tried: ${failure.getMessage}")
+          from(aside + base.get)
+      }
+    }
+    from(Set.empty)
+  }
+
+  /** The changelogs to apply, newest first, and the snapshot below them; None is the empty store. */
+  private def walk(folder: StoreFolder, ref: VersionRef, aside: Set[VersionRef]): (Seq[ChangelogMeta], Option[VersionRef]) = {
+    var line = Vector.empty[ChangelogMeta]
+    var at: Option[VersionRef] = Some(ref)
+    while (at.isDefined && !(folder.handles.contains(at.get) && !aside(at.get))) {
+      val meta = files.changelogMeta(at.get)
+      if (meta.parent.exists(_.version >= meta.ref.version)) {
+        throw Frame.damaged(s"${storage.location}/${meta.ref.changelogName}", "its parent is not older than itself")
+      }
+      line :+= meta
+      at = meta.parent
+    }
+    (line, at)
+  }
+
+  /** Left: the snapshot fails, and an older one may serve. What is wrong with a changelog is thrown. */
+  private def load(line: Seq[ChangelogMeta], base: Option[VersionRef], seen: Set[VersionRef]): Either[SnaplineException, Restored] = {
+    val folder = factory.newFolder()
+    try {
+      val handle = base.map(fetch(_, folder))
+      Right(build(folder, line, base, handle, seen))
+    } catch {
+      case e: SnapshotUnsound =>
+        RocksDbBackend.deleteFolder(folder)
+        Left(e.reason)
+    }
+  }
+
+  private final class SnapshotUnsound(val reason: SnaplineException) extends Exception(reason)
+
+  private def build(
+      folder: File,
+      line: Seq[ChangelogMeta],
+      base: Option[VersionRef],
+      handle: Option[HandleMeta],
+      seen: Set[VersionRef]
+  ): Restored = {
+    var backend: KeyedBackend = null
+    try {
+      (handle.map(_.origin).toSeq ++ line.headOption.map(_.origin)).foreach(check)
+      backend = factory.open(folder, restored = handle.isDefined)
+      handle.foreach(meta => backend.restoreFamilies(meta.families.map(f => f.descriptor -> f.keys)))
+      line.reverseIterator.foreach { expected =>
+        // Families first: entries of new ones follow. Those removed in this version keep their ids to themselves.
+        backend.restoreFamilies(expected.families.map(f => f.descriptor -> f.keys))
+        files.changelog(expected.ref)((bytes, length) => backend.replay(bytes, length)): Unit
+      }
+      Restored(
+        line.headOption.map(_.ref).orElse(base).get,
+        backend,
+        seen,
+        handle,
+        handle.toSeq.flatMap(_.files).map(file => file.name -> file).toMap,
+        line.size,
+        line.headOption.fold(0L)(_.changelogBytes)
+      )
+    } catch {
+      case e: Throwable =>
+        if (backend != null) backend.close()
+        RocksDbBackend.deleteFolder(folder)
+        throw e
+    }
+  }
+
+  /** Puts the files of a snapshot into a folder, checked. */
+  private def fetch(ref: VersionRef, folder: File): HandleMeta =
+    try fetchFiles(ref, folder)
+    catch { case e @ (_: CheckpointDamaged | _: StateNotFound) => throw new SnapshotUnsound(e.asInstanceOf[SnaplineException]) }
+
+  private def fetchFiles(ref: VersionRef, folder: File): HandleMeta = {
+    val (meta, small) = files.handle(ref)
+    if (meta.backend != factory.kind) {
+      throw new IncompatibleState(
+        s"The state in ${storage.location} was written by the ${meta.backend} backend; ${factory.kind} is set.",
+        s"set the state backend back to ${meta.backend}."
+      )
+    }
+    folder.mkdirs()
+    meta.files.foreach(download(_, folder))
+    small.foreach { case (name, bytes) => Files.write(new File(folder, name).toPath, bytes) }
+    meta
+  }
+
+  private def download(table: TableFile, folder: File): Unit = {
+    val path = s"${storage.location}/${table.storedName}"
+    val input = storage.open(table.storedName)
+    try {
+      if (input.length != table.length) {
+        throw Frame.damaged(path, s"it has ${input.length} bytes; the handle names ${table.length}")
+      }
+      val crc = new CRC32C
+      val output = new FileOutputStream(new File(folder, table.name))
+      try {
+        val buffer = new Array[Byte](math.min(1L << 20, math.max(1L, table.length)).toInt)
+        var at = 0L
+        while (at < table.length) {
+          val count = math.min(buffer.length.toLong, table.length - at).toInt
+          input.readFully(at, buffer, 0, count)
+          crc.update(buffer, 0, count)
+          output.write(buffer, 0, count)
+          at += count
+        }
+      } finally output.close()
+      if (crc.getValue.toInt != table.crc32c) throw Frame.damaged(path, "its checksum is not the one the handle names")
+    } finally input.close()
+  }
+
+  /** The newest version below `limit` whose files all pass their checks; reads them. */
+  private def newestSound(folder: StoreFolder, limit: Long): Option[Long] = {
+    val versions = folder.refs.map(_.version).filter(_ < limit).toSeq.sorted.reverse.take(StateRestore.AdviceDepth)
+    versions.find { version =>
+      folder.candidates(version).exists { ref =>
+        try { restore(folder, ref).backend.close(); true }
+        catch { case _: SnaplineException => false }
+      }
+    }
+  }
+}
+
+private object StateRestore {
+
+  /** How many older versions an error message tries before it gives up naming one that loads. */
+  private val AdviceDepth = 20
+}

@@ -1,0 +1,231 @@
+package io.snapline.snapshot
+
+import java.util.concurrent.TimeUnit
+
+import org.slf4j.LoggerFactory
+
+import io.snapline.error._
+import io.snapline.state.KeyedBackend
+import io.snapline.storage.CheckpointStorage
+
+/** @param compress
+  *   whether changelogs are compressed
+  * @param retain
+  *   versions kept, the newest included
+  * @param minStale
+  *   stale versions that make clean-up worth a listing
+  * @param maxDeletes
+  *   versions one clean-up removes at most; not positive: no limit
+  * @param uploadTimeoutMs
+  *   how long an async phase may take
+  */
+final case class StateSettings(
+    compress: Boolean = true,
+    retain: Int = 100,
+    minStale: Long = 30,
+    maxDeletes: Int = -1,
+    policy: SnapshotPolicy = SnapshotPolicy(),
+    uploadTimeoutMs: Long = TimeUnit.MINUTES.toMillis(10)
+)
+
+/** The versions of one store: a backend that holds one of them, and the files in storage that hold them all.
+  *
+  * Owns the backend: makes it at the first load, closes it when an abort makes it useless and on `close`. One thread at a time, save the methods that say
+  * otherwise. What was committed is in storage before `commit` returns.
+  *
+  * @param origin
+  *   written into every file; `check` compares it with that of files read
+  * @param snapshotMade
+  *   told the version of every snapshot, from any thread
+  */
+final class VersionedState(
+    storage: CheckpointStorage,
+    factory: BackendFactory,
+    settings: StateSettings,
+    pool: SnapshotPool,
+    origin: Origin,
+    check: Origin => Unit,
+    snapshotMade: Long => Unit = _ => (),
+    clock: UidClock = new UidClock
+) extends AutoCloseable {
+  private val log = LoggerFactory.getLogger(classOf[VersionedState])
+  private val restore = new StateRestore(storage, factory, check)
+  @volatile private var held: HeldState = _
+  private var writer: ChangelogWriter = _
+  private var changesAtBegin = 0L
+  @volatile private var isClosed = false
+  @volatile private var statistics = StateStatistics()
+
+  /** The backend with the version loaded last. */
+  def backend: KeyedBackend = {
+    if (held == null) throw new StoreClosed(s"No version of ${storage.location} is loaded.", "load one before use.")
+    held.backend
+  }
+
+  /** The version held, before any uncommitted change; None before the first load or for the empty store. */
+  def current: Option[VersionRef] = if (held == null) None else held.ref
+
+  /** Figures of the last load, commit and snapshot. Any thread. */
+  def stats: StateStatistics = statistics
+
+  /** Makes the backend hold exactly this version, and opens the next one for changes.
+    *
+    * @param uid
+    *   None: whichever attempt is held, else the latest in storage
+    * @param empty
+    *   hold nothing, as if the version had left no rows
+    */
+  def load(version: Long, uid: Option[String], empty: Boolean = false): Unit = {
+    checkOpen()
+    val begun = System.nanoTime()
+    if (dirty) drop()
+    val fromStorage = empty || !holds(version, uid)
+    if (fromStorage) {
+      drop()
+      held = if (version == 0 || empty) fresh(version) else adopt(restore.restore(version, uid))
+    }
+    begin(version)
+    val took = millis(begun)
+    statistics = statistics.copy(
+      loadMs = took,
+      loadedFromStorage = fromStorage && version > 0 && !empty,
+      replayed = if (fromStorage && version > 0 && !empty) held.distance else 0
+    )
+  }
+
+  /** Like `load`, from one given snapshot; for reading old state. */
+  def loadFrom(snapshotVersion: Long, snapshotUid: Option[String], version: Long, uid: Option[String]): Unit = {
+    checkOpen()
+    drop()
+    held = adopt(restore.restoreFrom(snapshotVersion, snapshotUid, version, uid))
+    begin(version)
+  }
+
+  /** A store that began empty at a later version passes for no version in storage. */
+  private def holds(version: Long, uid: Option[String]): Boolean = held != null && held.version == version && {
+    if (version == 0) true else held.ref.exists(ref => uid.forall(_ == ref.uid))
+  }
+
+  private def fresh(version: Long): HeldState = {
+    // A first version written beside another provider's files would be lost among them.
+    val folder = StoreFolder.list(storage)
+    folder.refuseForeign()
+    folder.refs.foreach(ref => clock.observe(ref.uid))
+    new HeldState(version, factory.open(factory.newFolder(), restored = false), None)
+  }
+
+  private def adopt(restored: Restored): HeldState = {
+    restored.seen.foreach(ref => clock.observe(ref.uid))
+    new HeldState(restored.ref.version, restored.backend, Some(restored))
+  }
+
+  private def begin(version: Long): Unit = {
+    writer = new ChangelogWriter(storage, VersionRef(version + 1, clock.next()), settings.compress)
+    held.backend.beginChanges(writer)
+    changesAtBegin = held.backend.changeCount
+    held.backend.trim()
+  }
+
+  private def dirty: Boolean = held != null && held.backend.changeCount != changesAtBegin
+
+  /** Makes the changes since `load` the next version. Durable when it returns.
+    *
+    * @param forceSnapshot
+    *   wait for a snapshot of it too
+    */
+  def commit(forceSnapshot: Boolean = false): VersionRef = {
+    checkOpen()
+    val begun = System.nanoTime()
+    try {
+      held.backend.cutChanges()
+      val meta = ChangelogMeta(
+        writer.ref,
+        held.ref,
+        held.snapshot.map(_.ref),
+        held.backend.families.map(f => FamilyState(f.descriptor, f.keyCount)),
+        writer.entries,
+        writer.rawBytes,
+        held.distance + 1,
+        held.changelogBytes + writer.bytesWritten,
+        System.currentTimeMillis(),
+        origin
+      )
+      writer.finish(meta)
+      held.committed(meta, settings.retain)
+    } catch {
+      case e: Throwable =>
+        abandon()
+        throw e
+    }
+    changesAtBegin = held.backend.changeCount
+    statistics = statistics.copy(changelogMs = millis(begun), changelogBytes = writer.bytesWritten)
+    if (forceSnapshot) {
+      held.claimSnapshotWaiting()
+      snapshotRun(writer.ref).run(rethrow = true)
+    } else if (settings.policy.due(held.distance, held.changelogBytes, held.snapshot.fold(0L)(_.stateBytes))) {
+      // One at a time: a slow store must not gather work.
+      if (held.claimSnapshot()) {
+        val run = snapshotRun(writer.ref)
+        pool.submit(() => run.run(rethrow = false))
+      }
+    }
+    statistics = statistics.copy(commitMs = millis(begun))
+    writer.ref
+  }
+
+  private def snapshotRun(ref: VersionRef): SnapshotRun =
+    try new SnapshotRun(storage, clock, settings, origin, held, ref, note)
+    catch { case e: Throwable => held.snapshotEnded(); throw e }
+
+  private def note(meta: HandleMeta, millis: Long): Unit = {
+    snapshotMade(meta.ref.version)
+    statistics = statistics.copy(
+      snapshotVersion = meta.ref.version,
+      snapshotMs = millis,
+      snapshotFiles = meta.uploadedFiles,
+      snapshotBytes = meta.uploadedBytes,
+      reusedFiles = meta.files.size - meta.uploadedFiles
+    )
+  }
+
+  /** Forgets the changes since `load`. Harmless when there are none. */
+  def abort(): Unit = if (held != null && !isClosed) {
+    if (dirty || (writer != null && writer.bytesWritten > 0)) abandon()
+  }
+
+  private def abandon(): Unit = {
+    if (writer != null) writer.abandon()
+    drop()
+  }
+
+  private def drop(): Unit = if (held != null) {
+    held.backend.close()
+    held = null
+  }
+
+  /** Removes what no kept version needs (docs/FORMAT.md section 7). Any thread; reads and deletes in storage only. */
+  def cleanUp(): Unit = {
+    val state = held
+    if (state != null && !isClosed) {
+      state.ref.foreach(newest => new Retention(storage, settings).run(newest, state.recent))
+    }
+  }
+
+  /** Waits for a snapshot that is being made, so long at most. Any thread. */
+  def awaitSnapshot(millis: Long = Long.MaxValue): Unit = {
+    val state = held
+    if (state != null) state.awaitSnapshot(millis)
+  }
+
+  override def close(): Unit = if (!isClosed) {
+    isClosed = true
+    if (writer != null && dirty) writer.abandon()
+    drop()
+    log.debug(s"Closed the state in ${storage.location}")
+  }
+
+  private def checkOpen(): Unit =
+    if (isClosed) throw new StoreClosed(s"The store ${storage.location} is closed.", "nothing: its query has ended.")
+
+  private def millis(begun: Long): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)
+}

@@ -1,0 +1,267 @@
+package io.snapline.state.rocksdb
+
+import java.io.File
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.collection.mutable
+
+import io.snapline.error.InternalError
+import io.snapline.state._
+import io.snapline.state.rowtable._
+
+/** The keyed backend on RocksDB: a row table above, RocksDB below, a queue of changes between them (docs/notes/001-store.md).
+  *
+  * Owns `folder`, the RocksDB in it and the row table. RocksDB is opened when it is first needed: a small state may never need it.
+  *
+  * @param folder
+  *   empty, or the files of a snapshot; deleted by `close`
+  * @param restored
+  *   whether `folder` holds a snapshot
+  */
+final class RocksDbBackend(
+    folder: File,
+    restored: Boolean,
+    settings: RocksDbSettings,
+    memory: RocksDbMemory,
+    pageMemory: PageMemory
+) extends KeyedBackend
+    with PageOwner {
+  override def kind: String = RocksDbBackend.Kind
+
+  // Replaced by the thread that holds the backend, read by whoever drains.
+  @volatile private var byName = Map.empty[String, RocksDbFamily]
+  @volatile private var byId = Map.empty[Int, RocksDbFamily]
+  private var nextId = 0
+  private val queue = new ChangeQueue(applyRun)
+  private[rocksdb] val table = new RowTable(pageMemory, this)
+  private val cursors = mutable.HashSet.empty[RocksDbCursor]
+  private val batch = new BatchBuilder
+  private val drainEntry = new Entry
+  @volatile private var instance: RocksDbInstance = _
+  private var sink: ChangeSink = _
+  @volatile private var closed = false
+  private val opening = new Object
+  private val snapshotNumber = new AtomicInteger
+  @volatile private var flushNanos = 0L
+
+  private[rocksdb] var gets = 0L
+  private[rocksdb] var hits = 0L
+  private[rocksdb] var puts = 0L
+
+  override def changeCount: Long = puts
+
+  // ---- families
+
+  override def families: Seq[ColumnFamily] = byName.values.toSeq.sortBy(_.descriptor.id)
+
+  override def family(name: String): ColumnFamily = byName.getOrElse(name, null)
+
+  override def createFamily(name: String, keyGroups: Boolean, multi: Boolean, internal: Boolean): ColumnFamily =
+    byName.getOrElse(name, add(FamilyDescriptor(nextId, name, keyGroups, multi, internal)))
+
+  override def removeFamily(name: String): Boolean = byName.get(name) match {
+    case None => false
+    case Some(family) =>
+      drain()
+      table.forget(family.descriptor.id, (_, _, _) => true)
+      puts += 1
+      queue.exclusively {
+        byName -= name
+        byId -= family.descriptor.id
+        // A restored folder may hold rows of it though nothing has opened it yet.
+        if (instance != null || restored) open.dropFamily(name)
+      }
+      true
+  }
+
+  override def restoreFamilies(families: Seq[(FamilyDescriptor, Long)]): Unit = {
+    val wanted = families.map(_._1.name).toSet
+    byName.keys.toSeq.filterNot(wanted).foreach(removeFamily)
+    families.foreach { case (descriptor, keys) =>
+      if (byName.get(descriptor.name).exists(_.descriptor != descriptor)) removeFamily(descriptor.name): Unit
+      val family = byName.getOrElse(
+        descriptor.name, {
+          // Entries of a removed family that had this number must not pass for the new one's.
+          drain()
+          table.forget(descriptor.id, (_, _, _) => true)
+          add(descriptor)
+        }
+      )
+      family.keyCount = keys
+    }
+  }
+
+  private def add(descriptor: FamilyDescriptor): RocksDbFamily = {
+    val family = new RocksDbFamily(this, descriptor, nativeHas = restored)
+    byName += descriptor.name -> family
+    byId += descriptor.id -> family
+    nextId = math.max(nextId, descriptor.id + 1)
+    family
+  }
+
+  // ---- changes
+
+  override def beginChanges(to: ChangeSink): Unit = sink = to
+
+  override def cutChanges(): Unit = {
+    if (table.current != null) writeOut(table.current)
+    sink = null
+  }
+
+  /** A log page is full: nothing is appended any more. */
+  override def closed(page: Page): Unit = {
+    writeOut(page)
+    queue.add(page)
+  }
+
+  override def apply(page: Page): Unit = queue.drain(page)
+
+  private def writeOut(page: Page): Unit = if (page.used > page.writtenTo) {
+    if (sink == null) throw new InternalError("Changes were made outside of a version.")
+    sink.write(page.bytes, page.writtenTo, page.used - page.writtenTo, page.unwrittenCount)
+    page.writtenTo = page.used
+    page.unwrittenCount = 0
+  }
+
+  override def replay(entries: Array[Byte], length: Int): Unit = {
+    val entry = new Entry
+    var from = 0
+    var at = 0
+    while (at < length) {
+      entry.readChecked(entries, at, length)
+      if (at > from && entry.end - from > Page.Size) {
+        adopt(entries, from, at)
+        from = at
+      }
+      at = entry.end
+    }
+    if (at > from) adopt(entries, from, at)
+  }
+
+  private def adopt(entries: Array[Byte], from: Int, until: Int): Unit = {
+    val run = if (from == 0) entries else java.util.Arrays.copyOfRange(entries, from, until)
+    var ranges = false
+    table.adopt(
+      run,
+      until - from,
+      entry =>
+        if (entry.op == Op.DeleteRange) {
+          ranges = true
+          val page = table.adopted.bytes
+          val first = java.util.Arrays.copyOfRange(page, entry.keyOffset, entry.valueOffset)
+          val after = java.util.Arrays.copyOfRange(page, entry.valueOffset, entry.end)
+          table.forget(entry.family, Ranges.within(_, _, _, first, after))
+        }
+    )
+    // Keys of the range are no longer found above, so what is below must know of the deletion.
+    if (ranges) queue.drain()
+  }
+
+  /** Puts every change so far into RocksDB. */
+  private[rocksdb] def drain(): Unit = {
+    if (table.current != null) queue.add(table.current)
+    queue.drain()
+  }
+
+  private def applyRun(page: Page, from: Int, until: Int): Unit = {
+    var at = from
+    while (at < until) {
+      drainEntry.read(page.bytes, at)
+      if (drainEntry.op != Op.Void) {
+        byId.get(drainEntry.family).foreach { family =>
+          family.nativeHas = true
+          batch.add(page.bytes, drainEntry, family.native.getID)
+          if (batch.isFull) open.write(batch.take())
+        }
+      }
+      at = drainEntry.end
+    }
+    if (!batch.isEmpty) open.write(batch.take())
+  }
+
+  /** The open RocksDB; opens it the first time. */
+  private[rocksdb] def open: RocksDbInstance = {
+    val opened = instance
+    if (opened != null) opened
+    else
+      opening.synchronized {
+        if (closed) throw new InternalError("A closed backend is used.")
+        if (instance == null) {
+          folder.mkdirs()
+          val fresh = new RocksDbInstance(folder, settings, memory)
+          fresh.families.filterNot(name => name == "default" || byName.contains(name)).foreach(fresh.dropFamily)
+          instance = fresh
+        }
+        instance
+      }
+  }
+
+  // ---- reads below the table
+
+  private[rocksdb] def scan(family: RocksDbFamily, from: Array[Byte], until: Array[Byte]): RowCursor = {
+    drain()
+    if (!family.nativeHas) EmptyCursor
+    else {
+      val cursor = new RocksDbCursor(open, family.native, from, until, cursors.remove(_): Unit)
+      cursors.add(cursor)
+      cursor
+    }
+  }
+
+  private[rocksdb] def checkSound(): Unit = queue.checkSound()
+
+  // ---- snapshots
+
+  override def snapshot(): PendingSnapshot = {
+    if (table.current != null) queue.add(table.current)
+    table.startInterval()
+    val target = new File(folder.getParentFile, s"${folder.getName}-snapshot-${snapshotNumber.incrementAndGet()}")
+    val pending = new RocksDbPendingSnapshot(target, this)
+    queue.mark(pending)
+    pending
+  }
+
+  /** Runs at the marker: everything before it is in RocksDB, nothing after it. */
+  private[rocksdb] def hardLink(target: File): Unit = {
+    val begun = System.nanoTime()
+    byName.values.foreach(_.native)
+    open.flushAll()
+    open.hardLink(target)
+    flushNanos = System.nanoTime() - begun
+  }
+
+  private[rocksdb] def drainUntil(done: () => Boolean): Unit = queue.drainWhile(() => !done())
+
+  // ---- housekeeping
+
+  override def trim(): Unit = table.trim()
+
+  override def metrics: BackendMetrics = {
+    val own = BackendMetrics(gets, hits, puts, table.usedBytes, drainNanos = queue.drainNanos, flushNanos = flushNanos)
+    if (instance == null || closed) own else RocksDbMetrics.fill(own, instance)
+  }
+
+  override def close(): Unit = {
+    table.close()
+    queue.exclusively {
+      if (!closed) {
+        closed = true
+        queue.close()
+        cursors.toSeq.foreach(_.close())
+        if (instance != null) instance.close()
+        instance = null
+      }
+    }
+    RocksDbBackend.deleteFolder(folder)
+  }
+}
+
+object RocksDbBackend {
+  val Kind = "rocksdb"
+
+  private[snapline] def deleteFolder(folder: File): Unit = {
+    val inside = folder.listFiles()
+    if (inside != null) inside.foreach(deleteFolder)
+    folder.delete(): Unit
+  }
+}

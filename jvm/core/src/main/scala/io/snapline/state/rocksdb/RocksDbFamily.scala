@@ -1,0 +1,168 @@
+package io.snapline.state.rocksdb
+
+import org.rocksdb.ColumnFamilyHandle
+
+import io.snapline.state._
+import io.snapline.state.rowtable._
+
+/** One column family: looks into the row table first, then into RocksDB; changes go to the table only.
+  *
+  * @param nativeHas
+  *   whether RocksDB may hold rows of it; while not, nothing below is asked
+  */
+private[rocksdb] final class RocksDbFamily(
+    backend: RocksDbBackend,
+    override val descriptor: FamilyDescriptor,
+    @volatile var nativeHas: Boolean
+) extends ColumnFamily {
+  private val id = descriptor.id
+  private val table = backend.table
+  @volatile private var handle: ColumnFamilyHandle = _
+
+  /** Maintained by put and delete, set by a restore. */
+  private var keys = 0L
+
+  override def keyCount: Long = keys
+
+  private[rocksdb] def keyCount_=(count: Long): Unit = keys = count
+
+  private[rocksdb] def native: ColumnFamilyHandle = {
+    if (handle == null) handle = backend.open.family(descriptor.name)
+    handle
+  }
+
+  override def get(key: Array[Byte], offset: Int, length: Int): Array[Byte] = {
+    backend.gets += 1
+    val hash = RowIndex.hash(id, key, offset, length)
+    val slot = table.find(hash, id, key, offset, length)
+    if (slot < 0) readBelow(hash, key, offset, length)
+    else {
+      backend.hits += 1
+      table.entry.op match {
+        case Op.Put   => table.copyValue()
+        case Op.Merge => readMerged(key, offset, length)
+        case _        => null
+      }
+    }
+  }
+
+  /** Reads RocksDB and remembers the answer. */
+  private def readBelow(hash: Int, key: Array[Byte], offset: Int, length: Int): Array[Byte] = {
+    backend.checkSound()
+    val value = if (nativeHas) backend.open.db.get(native, backend.open.reads, key, offset, length) else null
+    if (nativeHas) table.remember(hash, id, key, offset, length, value)
+    value
+  }
+
+  /** The pieces of a merged value are put together by RocksDB. */
+  private def readMerged(key: Array[Byte], offset: Int, length: Int): Array[Byte] = {
+    backend.drain()
+    backend.open.db.get(native, backend.open.reads, key, offset, length)
+  }
+
+  override def multiGet(keys: Array[Array[Byte]]): Array[Array[Byte]] = {
+    val values = new Array[Array[Byte]](keys.length)
+    val missing = new java.util.ArrayList[Array[Byte]]
+    var places = new Array[Int](16)
+    var i = 0
+    while (i < keys.length) {
+      val key = keys(i)
+      val slot = table.find(RowIndex.hash(id, key, 0, key.length), id, key, 0, key.length)
+      backend.gets += 1
+      if (slot >= 0) {
+        backend.hits += 1
+        values(i) = table.entry.op match {
+          case Op.Put   => table.copyValue()
+          case Op.Merge => readMerged(key, 0, key.length)
+          case _        => null
+        }
+      } else if (nativeHas) {
+        if (missing.size == places.length) places = java.util.Arrays.copyOf(places, places.length * 2)
+        places(missing.size) = i
+        missing.add(key)
+      }
+      i += 1
+    }
+    if (!missing.isEmpty) readAllBelow(missing, places, values)
+    values
+  }
+
+  private def readAllBelow(missing: java.util.List[Array[Byte]], places: Array[Int], values: Array[Array[Byte]]): Unit = {
+    backend.checkSound()
+    val found = backend.open.db.multiGetAsList(
+      backend.open.reads,
+      java.util.Collections.nCopies(missing.size, native),
+      missing
+    )
+    var j = 0
+    while (j < missing.size) {
+      val key = missing.get(j)
+      val value = found.get(j)
+      values(places(j)) = value
+      val hash = RowIndex.hash(id, key, 0, key.length)
+      // A key asked for twice is remembered once.
+      if (table.find(hash, id, key, 0, key.length) < 0) table.remember(hash, id, key, 0, key.length, value)
+      j += 1
+    }
+  }
+
+  override def contains(key: Array[Byte], offset: Int, length: Int): Boolean = {
+    val slot = table.find(RowIndex.hash(id, key, offset, length), id, key, offset, length)
+    if (slot >= 0) present(slot) else existsBelow(key, offset, length)
+  }
+
+  private def present(slot: Int): Boolean =
+    slot >= 0 && (table.entry.op == Op.Put || table.entry.op == Op.Merge)
+
+  private def existsBelow(key: Array[Byte], offset: Int, length: Int): Boolean = nativeHas && {
+    backend.checkSound()
+    backend.open.db.keyExists(native, key, offset, length)
+  }
+
+  override def put(key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit =
+    change(Op.Put, key, ko, kl, value, vo, vl)
+
+  override def merge(key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit =
+    change(Op.Merge, key, ko, kl, value, vo, vl)
+
+  private def change(op: Int, key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit = {
+    backend.puts += 1
+    val hash = RowIndex.hash(id, key, ko, kl)
+    val slot = table.find(hash, id, key, ko, kl)
+    val was = if (slot >= 0) present(slot) else existsBelow(key, ko, kl)
+    // Nothing to append to, and no older piece that may still be on its way: the piece is the value.
+    val first = op == Op.Merge && !was
+    table.log(slot, hash, if (first) Op.Put else op, id, key, ko, kl, value, vo, vl)
+    if (!was) keyCount += 1
+  }
+
+  override def delete(key: Array[Byte], offset: Int, length: Int): Boolean = {
+    backend.puts += 1
+    val hash = RowIndex.hash(id, key, offset, length)
+    val slot = table.find(hash, id, key, offset, length)
+    val was = if (slot >= 0) present(slot) else existsBelow(key, offset, length)
+    if (was) {
+      table.log(slot, hash, Op.Delete, id, key, offset, length, null, 0, 0)
+      keyCount -= 1
+    }
+    was
+  }
+
+  override def deleteRange(from: Array[Byte], until: Array[Byte]): Unit = {
+    val cursor = backend.scan(this, from, until)
+    var gone = 0L
+    try while (cursor.next()) gone += 1
+    finally cursor.close()
+    if (gone > 0) {
+      backend.puts += 1
+      table.logRange(id, from, until)
+      backend.drain()
+      table.forget(id, Ranges.within(_, _, _, from, until))
+      keyCount -= gone
+    }
+  }
+
+  override def prefixScan(prefix: Array[Byte]): RowCursor = backend.scan(this, prefix, Ranges.afterPrefix(prefix))
+
+  override def rangeScan(from: Array[Byte], until: Array[Byte]): RowCursor = backend.scan(this, from, until)
+}

@@ -1,0 +1,44 @@
+package io.snapline.storage
+
+import java.io.OutputStream
+
+/** @param name relative to the storage's folder, `/` between parts */
+final case class StoredFile(name: String, length: Long, modified: Long)
+
+/** A file that is being written under its final name. Owned by the writer, who calls exactly one of `close` and `abandon`. */
+abstract class StoredOutput extends OutputStream {
+
+  /** The file is whole and durable when this returns. */
+  override def close(): Unit
+
+  /** Removes what was written, as far as that is possible; never throws. */
+  def abandon(): Unit
+}
+
+/** A file that is read at any position. Owned by the reader, who closes it. */
+trait StoredInput extends AutoCloseable {
+  def length: Long
+
+  /** Fails if the file ends before. */
+  def readFully(position: Long, target: Array[Byte], offset: Int, count: Int): Unit
+
+  override def close(): Unit
+}
+
+/** A folder for files that are written once and never changed. Every failure is a `StorageFailure`; a missing file is a `StateNotFound`. Any thread. */
+trait CheckpointStorage {
+
+  /** For messages. */
+  def location: String
+
+  /** Refuses a name that exists. Makes folders as needed. */
+  def create(name: String): StoredOutput
+
+  def open(name: String): StoredInput
+
+  /** Files directly in the folder (empty name: the storage's own); none if it does not exist. */
+  def list(folder: String): Seq[StoredFile]
+
+  /** Whether the file was there. */
+  def delete(name: String): Boolean
+}

@@ -1,0 +1,100 @@
+package io.snapline.storage
+
+import java.io.{FileNotFoundException, IOException}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs._
+
+import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure}
+
+/** A folder of any Hadoop file system. Owns no connection: Hadoop caches file systems.
+  *
+  * The local file system is used without Hadoop's checksum files: ours cover every byte, and theirs double the number of files.
+  */
+final class HadoopCheckpointStorage(root: Path, configuration: Configuration) extends CheckpointStorage {
+  private lazy val fileSystem: FileSystem = wrap("open", root) {
+    root.getFileSystem(configuration) match {
+      case local: LocalFileSystem => local.getRaw
+      case other                  => other
+    }
+  }
+
+  override def location: String = root.toString
+
+  override def create(name: String): StoredOutput = {
+    val path = new Path(root, name)
+    val stream = wrap("create", path)(fileSystem.create(path, false))
+    new Output(stream, path)
+  }
+
+  private final class Output(stream: FSDataOutputStream, path: Path) extends StoredOutput {
+    private var bytes = 0L
+
+    override def write(b: Int): Unit = {
+      wrap("write", path)(stream.write(b))
+      bytes += 1
+    }
+
+    override def write(source: Array[Byte], offset: Int, length: Int): Unit = {
+      wrap("write", path)(stream.write(source, offset, length))
+      bytes += length
+    }
+
+    override def close(): Unit = wrap("close", path)(stream.close())
+
+    override def abandon(): Unit = {
+      // An object store makes the object visible when its stream closes, unless it is aborted.
+      try if (stream.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) stream.abort(): Unit
+      catch { case _: Exception => () }
+      try stream.close()
+      catch { case _: Exception => () }
+      try fileSystem.delete(path, false): Unit
+      catch { case _: Exception => () }
+    }
+  }
+
+  override def open(name: String): StoredInput = {
+    val path = new Path(root, name)
+    wrap("open", path) {
+      val status = fileSystem.getFileStatus(path)
+      val stream = fileSystem.open(path)
+      new StoredInput {
+        override val length: Long = status.getLen
+        override def readFully(position: Long, target: Array[Byte], offset: Int, count: Int): Unit =
+          wrap("read", path)(stream.readFully(position, target, offset, count))
+        override def close(): Unit = stream.close()
+      }
+    }
+  }
+
+  override def list(folder: String): Seq[StoredFile] = {
+    val path = if (folder.isEmpty) root else new Path(root, folder)
+    val prefix = if (folder.isEmpty) "" else s"$folder/"
+    try {
+      wrap("list", path) {
+        fileSystem.listStatus(path).toSeq.filter(_.isFile).map { status =>
+          StoredFile(prefix + status.getPath.getName, status.getLen, status.getModificationTime)
+        }
+      }
+    } catch { case _: StateNotFound => Nil }
+  }
+
+  override def delete(name: String): Boolean = {
+    val path = new Path(root, name)
+    wrap("delete", path)(fileSystem.delete(path, false))
+  }
+
+  private def wrap[A](act: String, path: Path)(body: => A): A =
+    try body
+    catch {
+      case e: SnaplineException => throw e
+      case e: FileNotFoundException =>
+        throw new StateNotFound(s"$path does not exist.", "check the checkpoint's path, and that nobody removes files below state/.", e)
+      case e: IOException =>
+        throw new StorageFailure(
+          s"Could not $act $path: ${e.getClass.getSimpleName}: ${e.getMessage}.",
+          "check space, permissions and connection of the checkpoint's file system; the batch is retried and nothing in the checkpoint was changed.",
+          e
+        )
+    }
+}

@@ -1,0 +1,180 @@
+package io.snapline.spark
+
+import java.util.UUID
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.execution.streaming.state.snapline.{ChangeIterator, StateInternals}
+import org.apache.spark.sql.types.StructType
+import org.slf4j.LoggerFactory
+
+import io.snapline.error.{InvalidConfiguration, StateNotFound}
+import io.snapline.snapshot.VersionedState
+import io.snapline.spark.provider._
+
+/** The store of one partition of one stateful operator: set `spark.sql.streaming.stateStore.providerClass` to this class.
+  *
+  * Owns a [[VersionedState]] and, through a stamp of Spark's state machine, sees to it that one task at a time uses it. Made by Spark, closed by
+  * Spark's maintenance.
+  */
+class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGrainedReplay {
+  private val log = LoggerFactory.getLogger(classOf[SnaplineStateStoreProvider])
+
+  private var id: StateStoreId = _
+  private var conf: StateStoreConf = _
+  private var configuration: Configuration = _
+  private var runId: UUID = _
+  private var useColumnFamilies = false
+  private var validation: RowValidation = _
+  private[spark] var families: StateFamilies = _
+  private[spark] var state: VersionedState = _
+  private[spark] var stamps: RocksDBStateMachine = _
+  private var location: StateLocation = _
+
+  override def init(
+      stateStoreId: StateStoreId,
+      keySchema: StructType,
+      valueSchema: StructType,
+      keyStateEncoderSpec: KeyStateEncoderSpec,
+      useColumnFamilies: Boolean,
+      storeConfs: StateStoreConf,
+      hadoopConf: Configuration,
+      useMultipleValuesPerKey: Boolean,
+      stateSchemaProvider: Option[StateSchemaProvider]
+  ): Unit = {
+    SparkLineCheck.run()
+    if (useMultipleValuesPerKey && !useColumnFamilies) {
+      throw new InvalidConfiguration(
+        "An operator asks for several values per key without column families.",
+        "nothing: no operator of Spark does."
+      )
+    }
+    val settings = ProviderSettings.read(storeConfs, hadoopConf)
+    id = stateStoreId
+    conf = storeConfs
+    configuration = hadoopConf
+    runId = StateInternals.runId(hadoopConf)
+    this.useColumnFamilies = useColumnFamilies
+    validation = new RowValidation(keySchema, valueSchema, id, conf, on = !useColumnFamilies)
+    stamps = StateInternals.stateMachine(id, conf)
+    families = new StateFamilies(id, runId, conf, settings.maxParallelism, stateSchemaProvider)
+    families.declare(
+      StateStore.DEFAULT_COL_FAMILY_NAME,
+      keySchema,
+      valueSchema,
+      keyStateEncoderSpec,
+      useMultipleValuesPerKey,
+      internal = false
+    ): Unit
+    location = new StateLocation(id, runId, conf, hadoopConf, settings)
+    state = location.open(version => reportSnapshot(version))
+  }
+
+  override def stateStoreId: StateStoreId = id
+
+  private def reportSnapshot(version: Long): Unit =
+    if (conf.reportSnapshotUploadLag) StateInternals.reportSnapshot(id, runId, version)
+
+  // ---- stores
+
+  override def getStore(version: Long, ckptId: Option[String], forceSnapshot: Boolean, loadEmpty: Boolean): StateStore =
+    open(version, readOnly = false, forceSnapshot)(state.load(version, uid(ckptId), loadEmpty))
+
+  override def getReadStore(version: Long, ckptId: Option[String]): StateStore =
+    open(version, readOnly = true, forceSnapshot = false)(state.load(version, uid(ckptId)))
+
+  override def upgradeReadStoreToWriteStore(
+      readStore: ReadStateStore,
+      version: Long,
+      ckptId: Option[String],
+      forceSnapshot: Boolean
+  ): StateStore = readStore match {
+    case store: SnaplineStateStore if (store.provider ne this) =>
+      // This provider replaced the one that lent the read store, which still holds it.
+      store.provider.upgradeReadStoreToWriteStore(readStore, version, ckptId, forceSnapshot)
+    case store: SnaplineStateStore =>
+      require(store.version == version, s"The read store has version ${store.version}; $version is wanted.")
+      require(store.readOnly, "The store is open for writing already.")
+      stamps.verifyStamp(store.stamp)
+      loading(version)(state.load(version, uid(ckptId)))
+      store.upgrade(forceSnapshot)
+      store
+    case other => throw new IllegalArgumentException(s"$other is no store of this provider.")
+  }
+
+  override def replayStateFromSnapshot(
+      snapshotVersion: Long,
+      endVersion: Long,
+      readOnly: Boolean,
+      snapshotId: Option[String],
+      endId: Option[String]
+  ): StateStore = {
+    if (snapshotVersion < 1) throw StateInternals.cannotLoad(StateInternals.unexpectedVersion(snapshotVersion))
+    if (endVersion < snapshotVersion) throw StateInternals.cannotLoad(StateInternals.unexpectedVersion(endVersion))
+    open(endVersion, readOnly, forceSnapshot = false) {
+      try state.loadFrom(snapshotVersion, snapshotId, endVersion, endId)
+      catch { case e: StateNotFound => throw StateInternals.cannotLoad(e) }
+    }
+  }
+
+  override def getStateStoreChangeDataReader(
+      startVersion: Long,
+      endVersion: Long,
+      family: Option[String],
+      endId: Option[String]
+  ): ChangeIterator = {
+    val name = family.getOrElse(StateStore.DEFAULT_COL_FAMILY_NAME)
+    val codec = families.get(name).getOrElse(throw StateStoreErrors.unsupportedOperationOnMissingColumnFamily("changes", name))
+    new ChangeDataReader(location.storage, codec, startVersion, endVersion, endId)
+  }
+
+  /** Holds a stamp while it loads; whoever gets the store gives it back. */
+  private def open(version: Long, readOnly: Boolean, forceSnapshot: Boolean)(load: => Unit): StateStore = {
+    if (version < 0) throw StateInternals.unexpectedVersion(version)
+    val stamp = stamps.acquireStamp()
+    try {
+      loading(version)(load)
+      new SnaplineStateStore(this, version, stamp, readOnly, forceSnapshot, useColumnFamilies, conf, configuration, validation)
+    } catch { case e: Throwable => stamps.releaseStamp(stamp, throwEx = false): Unit; throw e }
+  }
+
+  private def loading(version: Long)(load: => Unit): Unit =
+    try {
+      load
+      families.bind(state.backend)
+    } catch {
+      case e: StateNotFound => throw StateInternals.cannotRead(s"${id.storeCheckpointLocation()}: version $version does not exist", e)
+      case e: Throwable     => throw StateInternals.cannotLoad(e)
+    }
+
+  /** In checkpoint format 1 Spark names no attempt. */
+  private def uid(ckptId: Option[String]): Option[String] = if (conf.enableStateStoreCheckpointIds) ckptId else None
+
+  // ---- housekeeping
+
+  /** Uploads do not hang on it; it waits a little for one that is under way, so that clean-up sees it. */
+  override def doMaintenance(): Unit = {
+    stamps.verifyForMaintenance()
+    try {
+      state.awaitSnapshot(SnaplineStateStoreProvider.MaintenanceWaitMs)
+      state.cleanUp()
+    } catch { case NonFatal(e) => log.warn(s"Maintenance of $id failed; the next one tries again.", e) }
+  }
+
+  override def close(): Unit = if (stamps.close()) {
+    state.close()
+    location.close()
+  }
+
+  override def supportedCustomMetrics: Seq[StateStoreCustomMetric] = ProviderMetrics.custom
+
+  override def supportedInstanceMetrics: Seq[StateStoreInstanceMetric] = Seq(ProviderMetrics.lastSnapshot)
+
+  override def toString: String = s"SnaplineStateStoreProvider[$id]"
+}
+
+private object SnaplineStateStoreProvider {
+  private val MaintenanceWaitMs = 5000L
+}

@@ -1,0 +1,88 @@
+package io.snapline.spark.provider
+
+import java.util.UUID
+
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.types.StructType
+
+import io.snapline.error.IncompatibleState
+import io.snapline.state.KeyedBackend
+
+/** The states an operator has declared on a store, by name. Owned by the provider; one thread.
+  *
+  * @param schemas
+  *   where Avro encoding looks up evolved schemas
+  */
+private[spark] final class StateFamilies(
+    id: StateStoreId,
+    runId: UUID,
+    conf: StateStoreConf,
+    maxParallelism: Int,
+    schemas: Option[StateSchemaProvider]
+) {
+  @volatile private var families = Map.empty[String, StateFamily]
+
+  def get(name: String): Option[StateFamily] = families.get(name)
+
+  /** Declares a state; the first declaration of a name stands. */
+  def declare(
+      name: String,
+      keySchema: StructType,
+      valueSchema: StructType,
+      spec: KeyStateEncoderSpec,
+      multi: Boolean,
+      internal: Boolean
+  ): StateFamily = families.getOrElse(
+    name, {
+      schemas match {
+        // Spark's unit tests make up schemas as they go; in a query they come from the checkpoint.
+        case Some(test: TestStateSchemaProvider) => test.captureSchema(name, keySchema, valueSchema)
+        case _                                   => ()
+      }
+      val data = RocksDBStateStoreProvider.getDataEncoder(
+        conf.stateStoreEncodingFormat,
+        StateRowEncoderCacheKey(runId.toString, id.operatorId, id.partitionId, id.storeName, name),
+        spec,
+        valueSchema,
+        schemas,
+        Some(name)
+      )
+      val family = new StateFamily(
+        name,
+        internal,
+        spec,
+        valueSchema,
+        RocksDBStateEncoder.getKeyEncoder(data, spec, useColumnFamilies = true),
+        RocksDBStateEncoder.getValueEncoder(data, valueSchema, multi, StateFamily.NoDelimiter),
+        KeyGroupOf.create(id.storeName, name, spec, maxParallelism),
+        if (conf.rowChecksumEnabled) Some(verifier) else None,
+        conf.stateStoreEncodingFormat == StateStoreEncoding.UnsafeRow.toString
+      )
+      families += name -> family
+      family
+    }
+  )
+
+  private def verifier: Option[KeyValueIntegrityVerifier] = KeyValueIntegrityVerifier.create(
+    id.toString,
+    conf.rowChecksumEnabled,
+    conf.rowChecksumReadVerificationRatio
+  )
+
+  /** Points every declared state at the column family of the backend that was just loaded, making those it lacks. */
+  def bind(backend: KeyedBackend): Unit = families.values.foreach(bind(_, backend))
+
+  def bind(family: StateFamily, backend: KeyedBackend): Unit = {
+    family.rows = backend.createFamily(family.name, family.hasKeyGroups, family.multi, family.internal)
+    val stored = family.rows.descriptor
+    if (stored.keyGroups != family.hasKeyGroups || stored.multi != family.multi) {
+      throw new IncompatibleState(
+        s"State ${family.name} of $id holds ${if (stored.multi) "lists" else "single values"} " +
+          s"${if (stored.keyGroups) "with" else "without"} key groups; the query wants the contrary.",
+        "give the state another name, or start the query with a new checkpoint."
+      )
+    }
+  }
+
+  def remove(name: String): Unit = families -= name
+}

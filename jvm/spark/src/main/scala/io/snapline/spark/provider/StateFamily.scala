@@ -1,0 +1,118 @@
+package io.snapline.spark.provider
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.Platform
+
+import io.snapline.keygroup.KeyGroups
+import io.snapline.state.ColumnFamily
+
+/** Translates between Spark's rows and a column family's bytes, one for each state of a store.
+  *
+  * Rows that come back are reused by the next call, as in Spark's providers. One thread.
+  *
+  * @param keyGroup
+  *   None: keys carry no key group
+  * @param checksums
+  *   None: rows carry no checksum; Some(verifier): they do, and the verifier (if any) checks them when read
+  * @param plain
+  *   whether rows are stored as they are (UnsafeRow encoding)
+  */
+private[spark] final class StateFamily(
+    val name: String,
+    val internal: Boolean,
+    spec: KeyStateEncoderSpec,
+    valueSchema: StructType,
+    val keys: RocksDBKeyStateEncoder,
+    values: RocksDBValueStateEncoder,
+    keyGroup: Option[KeyGroupOf],
+    checksums: Option[Option[KeyValueIntegrityVerifier]],
+    plain: Boolean
+) {
+  val multi: Boolean = values.supportsMultipleValuesPerKey
+  val hasKeyGroups: Boolean = keyGroup.isDefined
+  private val prefix = if (hasKeyGroups) KeyGroups.PrefixBytes else 0
+  private val groupOf = keyGroup.orNull
+  private val plainKey = plain && spec.isInstanceOf[NoPrefixKeyStateEncoderSpec]
+  private val plainValue = plain && !multi && checksums.isEmpty
+  private val keyRow = new UnsafeRow(spec.keySchema.length)
+  private val valueRow = new UnsafeRow(valueSchema.length)
+
+  /** The key and the value encoded last. */
+  val key = new KeyBytes
+  val value = new KeyBytes
+
+  /** The column family in the backend that is loaded; bound anew after every load. */
+  var rows: ColumnFamily = _
+
+  def encodeKey(row: UnsafeRow): Unit = {
+    if (plainKey) key.setRow(prefix, row) else key.set(prefix, keys.encodeKey(row))
+    if (groupOf != null) KeyGroups.write(groupOf(row), key.bytes, 0)
+  }
+
+  /** A key of its own, for ranges and lists of keys. */
+  def keyOf(row: UnsafeRow): Array[Byte] = {
+    encodeKey(row)
+    key.copy
+  }
+
+  /** The bytes all keys with these leading columns begin with. */
+  def prefixOf(row: UnsafeRow): Array[Byte] = {
+    val encoded = keys.encodePrefixKey(row)
+    val bytes = new Array[Byte](prefix + encoded.length)
+    System.arraycopy(encoded, 0, bytes, prefix, encoded.length)
+    if (groupOf != null) KeyGroups.write(groupOf(row), bytes, 0)
+    bytes
+  }
+
+  def decodeKey(bytes: Array[Byte]): UnsafeRow =
+    if (plainKey) {
+      keyRow.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + prefix + 1L, bytes.length - prefix - 1)
+      keyRow
+    } else keys.decodeKey(if (prefix == 0) bytes else java.util.Arrays.copyOfRange(bytes, prefix, bytes.length))
+
+  /** After `encodeKey`: a checksum covers both. */
+  def encodeValue(row: UnsafeRow): Unit =
+    if (plainValue) value.setRow(0, row) else value.set(0, encoded(row))
+
+  def encodeValues(list: Array[UnsafeRow]): Unit = {
+    val parts = list.map(encoded)
+    value.length = parts.map(_.length).sum
+    value.ensure(value.length)
+    var at = 0
+    parts.foreach { part =>
+      System.arraycopy(part, 0, value.bytes, at, part.length)
+      at += part.length
+    }
+  }
+
+  private def encoded(row: UnsafeRow): Array[Byte] = {
+    val bytes = values.encodeValue(row)
+    if (checksums.isEmpty) bytes
+    else KeyValueChecksumEncoder.encodeValueRowWithChecksum(bytes, KeyValueChecksum.create(key.copy, Some(bytes)))
+  }
+
+  /** Null for null. The first of a list. */
+  def decodeValue(keyBytes: => Array[Byte], bytes: Array[Byte]): UnsafeRow =
+    if (bytes == null) null
+    else if (plainValue) {
+      valueRow.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + 1L, bytes.length - 1)
+      valueRow
+    } else values.decodeValue(verified(keyBytes, bytes))
+
+  def decodeValues(keyBytes: => Array[Byte], bytes: Array[Byte]): Iterator[UnsafeRow] =
+    if (bytes == null) Iterator.empty else values.decodeValues(verified(keyBytes, bytes))
+
+  private def verified(keyBytes: => Array[Byte], bytes: Array[Byte]): Array[Byte] = checksums match {
+    case None => bytes
+    case Some(verifier) =>
+      KeyValueChecksumEncoder.decodeAndVerifyValueRowWithChecksum(verifier, keyBytes, bytes, StateFamily.NoDelimiter)
+  }
+}
+
+private[provider] object StateFamily {
+
+  /** Values of a list follow each other without a byte between. */
+  val NoDelimiter = 0
+}

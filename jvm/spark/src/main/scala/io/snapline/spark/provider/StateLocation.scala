@@ -1,0 +1,78 @@
+package io.snapline.spark.provider
+
+import java.io.File
+import java.util.UUID
+import java.util.concurrent.atomic.AtomicInteger
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.execution.streaming.state.{StateStoreConf, StateStoreId}
+import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
+
+import io.snapline.error.IncompatibleState
+import io.snapline.snapshot.{BackendFactory, Origin, VersionedState}
+import io.snapline.state.KeyedBackend
+import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings}
+import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
+
+/** Where the state of one store lives: its folder in the checkpoint, and a folder on the executor's disk, which this owns and deletes. */
+private[spark] final class StateLocation(
+    id: StateStoreId,
+    runId: UUID,
+    conf: StateStoreConf,
+    configuration: Configuration,
+    settings: ProviderSettings
+) {
+  val storage: CheckpointStorage = new HadoopCheckpointStorage(id.storeCheckpointLocation(), configuration)
+  private val shared = SharedResources.get(settings)
+  private lazy val local = StateInternals.localFolder(s"snapline-${id.operatorId}-${id.partitionId}-${id.storeName}")
+  private val number = new AtomicInteger
+
+  private val factory = new BackendFactory {
+    override def kind: String = RocksDbBackend.Kind
+
+    override def newFolder(): File = new File(local, s"db-${number.incrementAndGet()}")
+
+    override def open(folder: File, restored: Boolean): KeyedBackend =
+      new RocksDbBackend(folder, restored, RocksDbSettings(settings.compression), shared.native, shared.pages)
+  }
+
+  private val properties = Map(
+    StateLocation.Encoding -> conf.stateStoreEncodingFormat,
+    StateLocation.RowChecksum -> conf.rowChecksumEnabled.toString,
+    StateLocation.MaxParallelism -> settings.maxParallelism.toString
+  )
+
+  def open(snapshotMade: Long => Unit): VersionedState = new VersionedState(
+    storage,
+    factory,
+    settings.state,
+    shared.snapshots,
+    Origin(io.snapline.spark.SparkLineCheck.version, runId.toString, properties),
+    check,
+    snapshotMade
+  )
+
+  /** Bytes written under another setting would be read wrongly. */
+  private def check(origin: Origin): Unit = properties.foreach { case (name, wanted) =>
+    origin.properties.get(name).filter(_ != wanted).foreach { found =>
+      throw new IncompatibleState(
+        s"The state in ${storage.location} was written with $name = $found; the query has $wanted.",
+        s"set ${StateLocation.setting(name)} back to $found, or start with a new checkpoint."
+      )
+    }
+  }
+
+  def close(): Unit = RocksDbBackend.deleteFolder(local)
+}
+
+private object StateLocation {
+  val Encoding = "encoding"
+  val RowChecksum = "rowChecksum"
+  val MaxParallelism = "maxParallelism"
+
+  def setting(property: String): String = property match {
+    case Encoding    => "spark.sql.streaming.stateStore.encodingFormat"
+    case RowChecksum => "spark.sql.streaming.stateStore.rowChecksum.enabled"
+    case _           => ProviderSettings.MaxParallelism
+  }
+}

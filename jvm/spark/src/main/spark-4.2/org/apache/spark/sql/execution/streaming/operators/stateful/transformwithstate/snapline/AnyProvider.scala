@@ -1,0 +1,84 @@
+package org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate
+package snapline
+
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkExec
+import org.apache.spark.sql.internal.SQLConf
+
+/** Lets Spark's own transformWithState, in Scala and Python, run on Snapline's provider: Spark asks for its RocksDB provider by class name.
+  *
+  * Everything else of the operators stays Spark's. Where another provider is set, plans are left alone.
+  */
+final class AnyProviderRule(provider: String) extends ColumnarRule {
+  override def preColumnarTransitions: Rule[SparkPlan] = plan =>
+    if (plan.conf.getConf(SQLConf.STATE_STORE_PROVIDER_CLASS) != provider) plan
+    else
+      plan.transform {
+        case exec: TransformWithStateExec if exec.getClass == classOf[TransformWithStateExec] =>
+          new AnyProviderTransformWithState(exec)
+        case exec: TransformWithStateInPySparkExec if exec.getClass == classOf[TransformWithStateInPySparkExec] =>
+          new AnyProviderTransformWithStateInPySpark(exec)
+      }
+}
+
+/** `canEqual` sets the copy apart from the original: a tree that thinks them equal would keep the original. */
+private final class AnyProviderTransformWithState(exec: TransformWithStateExec)
+    extends TransformWithStateExec(
+      exec.keyDeserializer,
+      exec.valueDeserializer,
+      exec.groupingAttributes,
+      exec.dataAttributes,
+      exec.statefulProcessor,
+      exec.timeMode,
+      exec.outputMode,
+      exec.keyEncoder,
+      exec.outputObjAttr,
+      exec.stateInfo,
+      exec.batchTimestampMs,
+      exec.prevBatchTimestampMs,
+      exec.eventTimeWatermarkForLateEvents,
+      exec.eventTimeWatermarkForEviction,
+      exec.child,
+      exec.isStreaming,
+      exec.hasInitialState,
+      exec.initialStateGroupingAttrs,
+      exec.initialStateDataAttrs,
+      exec.initialStateDeserializer,
+      exec.initialState
+    ) {
+  override protected def validateStateStoreProvider(isStreaming: Boolean): Unit = ()
+
+  override protected def withNewChildrenInternal(left: SparkPlan, right: SparkPlan): TransformWithStateExec =
+    new AnyProviderTransformWithState(super.withNewChildrenInternal(left, right))
+
+  override def canEqual(that: Any): Boolean = that.isInstanceOf[AnyProviderTransformWithState]
+}
+
+private final class AnyProviderTransformWithStateInPySpark(exec: TransformWithStateInPySparkExec)
+    extends TransformWithStateInPySparkExec(
+      exec.functionExpr,
+      exec.groupingAttributes,
+      exec.output,
+      exec.outputMode,
+      exec.timeMode,
+      exec.stateInfo,
+      exec.batchTimestampMs,
+      exec.prevBatchTimestampMs,
+      exec.eventTimeWatermarkForLateEvents,
+      exec.eventTimeWatermarkForEviction,
+      exec.userFacingDataType,
+      exec.child,
+      exec.isStreaming,
+      exec.hasInitialState,
+      exec.initialState,
+      exec.initialStateGroupingAttrs,
+      exec.initialStateSchema
+    ) {
+  override protected def validateStateStoreProvider(isStreaming: Boolean): Unit = ()
+
+  override protected def withNewChildrenInternal(left: SparkPlan, right: SparkPlan): TransformWithStateInPySparkExec =
+    new AnyProviderTransformWithStateInPySpark(super.withNewChildrenInternal(left, right))
+
+  override def canEqual(that: Any): Boolean = that.isInstanceOf[AnyProviderTransformWithStateInPySpark]
+}

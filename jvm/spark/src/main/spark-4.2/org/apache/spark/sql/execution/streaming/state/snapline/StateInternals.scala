@@ -1,0 +1,48 @@
+package org.apache.spark.sql.execution.streaming.state
+package snapline
+
+import java.io.File
+import java.util.UUID
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.{SparkConf, SparkEnv, TaskContext}
+import org.apache.spark.sql.errors.QueryExecutionErrors
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
+import org.apache.spark.sql.types.DataType
+import org.apache.spark.util.Utils
+
+/** The few things of Spark's state package that are private to Spark. */
+object StateInternals {
+
+  def runId(configuration: Configuration): UUID = UUID.fromString(configuration.get(StreamExecution.RUN_ID_KEY))
+
+  /** A folder under the executor's local dirs; Spark deletes it when the executor ends. */
+  def localFolder(name: String): File =
+    Utils.createExecutorLocalTempDir(Option(SparkEnv.get).map(_.conf).getOrElse(new SparkConf), name)
+
+  /** One task at a time holds a store: Spark's own state machine, with its messages and its timeout. */
+  def stateMachine(id: StateStoreId, conf: StateStoreConf): RocksDBStateMachine =
+    new RocksDBStateMachine(id, RocksDBConf(conf))
+
+  def reportSnapshot(id: StateStoreId, runId: UUID, version: Long): Unit =
+    StateStoreProvider.coordinatorRef.foreach { coordinator =>
+      coordinator.snapshotUploaded(StateStoreProviderId(id, runId), version, System.currentTimeMillis()): Unit
+    }
+
+  /** Why a task has failed, if it has. */
+  def failure(task: TaskContext): Option[Throwable] = task.getTaskFailure
+
+  def contains(dataType: DataType, wanted: DataType => Boolean): Boolean = dataType.existsRecursively(wanted)
+
+  def unexpectedVersion(version: Long): Throwable = QueryExecutionErrors.unexpectedStateStoreVersion(version)
+
+  def cannotRead(file: String, cause: Throwable): Throwable =
+    QueryExecutionErrors.failedToReadStreamingStateFileError(new Path(file), cause)
+
+  def cannotLoad(cause: Throwable): Throwable = StateStoreErrors.cannotLoadStore(cause)
+
+  def cannotCommit(store: String, cause: Throwable): Throwable =
+    QueryExecutionErrors.failedToCommitStateFileError(store, cause)
+}

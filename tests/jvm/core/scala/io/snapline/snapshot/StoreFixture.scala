@@ -1,0 +1,61 @@
+package io.snapline.snapshot
+
+import java.io.File
+import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicInteger
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import io.snapline.state.KeyedBackend
+import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbMemory, RocksDbSettings}
+import io.snapline.state.rowtable.PageMemory
+import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
+
+/** A store in a temporary folder, and as many processes' views of it as a test needs. Owned by the test, which closes it. */
+final class StoreFixture(
+    val settings: StateSettings = StateSettings(policy = SnapshotPolicy(minChangelogs = 3)),
+    tableBytes: Long = 64L << 20,
+    storageOf: CheckpointStorage => CheckpointStorage = identity
+) extends AutoCloseable {
+  private val root = Files.createTempDirectory("snapline-test").toFile
+  private val number = new AtomicInteger
+  private val pages = new PageMemory(tableBytes)
+  private var opened = Seq.empty[VersionedState]
+  val folder = new File(root, "state/0/0")
+  val plainStorage: CheckpointStorage = new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration)
+  val storage: CheckpointStorage = storageOf(plainStorage)
+
+  val factory: BackendFactory = new BackendFactory {
+    override def kind: String = RocksDbBackend.Kind
+    override def newFolder(): File = new File(root, s"local/${number.incrementAndGet()}/db")
+    override def open(folder: File, restored: Boolean): KeyedBackend =
+      new RocksDbBackend(folder, restored, RocksDbSettings(), StoreFixture.memory, pages)
+  }
+
+  /** Another process's view of the same store. */
+  def open(over: StateSettings = settings): VersionedState = {
+    val state = new VersionedState(storage, factory, over, StoreFixture.pool, StoreFixture.origin, _ => ())
+    opened :+= state
+    state
+  }
+
+  def memoryUsed: Long = pages.used
+
+  /** Local folders that nobody has deleted. */
+  def localFolders: Seq[String] =
+    Option(new File(root, "local").listFiles()).toSeq.flatten.flatMap(f => Option(f.listFiles()).toSeq.flatten).map(_.getPath)
+
+  def fileNames: Seq[String] = Option(folder.list()).toSeq.flatten.sorted
+
+  override def close(): Unit = {
+    opened.foreach(_.close())
+    RocksDbBackend.deleteFolder(root)
+  }
+}
+
+object StoreFixture {
+  val memory = new RocksDbMemory(32L << 20)
+  val pool = new SnapshotPool(2)
+  val origin: Origin = Origin("test", "run", Map.empty)
+}

@@ -1,0 +1,187 @@
+package io.snapline.snapshot
+
+import java.util.Arrays
+
+import scala.collection.immutable.{SortedMap, TreeMap}
+
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.snapline.state.{ColumnFamily, RowCursor}
+
+/** Random operations, commits, aborts, reloads and clean-ups against a plain map. */
+class StoreModelSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
+  import StoreModelSpec._
+
+  implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
+    PropertyCheckConfiguration(minSuccessful = 25)
+
+  for ((name, tableBytes, compress) <- Seq(("roomy table", 64L << 20, true), ("no room in the table", 0L, true), ("uncompressed", 0L, false))) {
+    test(s"a store behaves as a map: $name") {
+      forAll(Gen.listOfN(200, step)) { steps =>
+        val settings = StateSettings(compress = compress, retain = 4, minStale = 1, policy = SnapshotPolicy(minChangelogs = 3))
+        val fixture = new StoreFixture(settings, tableBytes)
+        try new Run(fixture).play(steps)
+        finally fixture.close()
+      }
+    }
+  }
+}
+
+object StoreModelSpec {
+  sealed trait Step
+  final case class Put(family: Int, key: Int, length: Int) extends Step
+  final case class Merge(key: Int, length: Int) extends Step
+  final case class Delete(family: Int, key: Int) extends Step
+  final case class DeleteRange(from: Int, until: Int) extends Step
+  final case class Get(family: Int, key: Int) extends Step
+  final case class MultiGet(family: Int, keys: Seq[Int]) extends Step
+  final case class Prefix(family: Int, prefix: Int) extends Step
+  final case class Range(family: Int, from: Int, until: Int) extends Step
+  case object All extends Step
+  final case class Commit(force: Boolean) extends Step
+  case object Abort extends Step
+  case object Reopen extends Step
+  final case class Rollback(versions: Int) extends Step
+  case object CleanUp extends Step
+  case object RemoveFamily extends Step
+
+  private val keys = Gen.choose(0, 300)
+  private val families = Gen.choose(0, 2)
+  private val lengths = Gen.frequency(8 -> Gen.choose(0, 40), 1 -> Gen.choose(1000, 300000))
+
+  val step: Gen[Step] = Gen.frequency(
+    30 -> Gen.zip(families, keys, lengths).map(Put.tupled),
+    10 -> Gen.zip(keys, Gen.choose(1, 30)).map(Merge.tupled),
+    10 -> Gen.zip(families, keys).map(Delete.tupled),
+    1 -> Gen.zip(keys, keys).map { case (a, b) => DeleteRange(a min b, a max b) },
+    15 -> Gen.zip(families, keys).map(Get.tupled),
+    3 -> Gen.zip(families, Gen.listOfN(12, keys)).map(MultiGet.tupled),
+    3 -> Gen.zip(families, Gen.choose(0, 1)).map(Prefix.tupled),
+    3 -> Gen.zip(families, keys, keys).map { case (f, a, b) => Range(f, a min b, a max b) },
+    2 -> Gen.const(All),
+    14 -> Gen.frequency(9 -> false, 1 -> true).map(Commit),
+    2 -> Gen.const(Abort),
+    2 -> Gen.const(Reopen),
+    2 -> Gen.choose(1, 3).map(Rollback),
+    2 -> Gen.const(CleanUp),
+    1 -> Gen.const(RemoveFamily)
+  )
+
+  type Bytes = Vector[Byte]
+  private val unsigned: Ordering[Bytes] = (a, b) => Arrays.compareUnsigned(a.toArray, b.toArray)
+  type Rows = SortedMap[Bytes, Bytes]
+  private val noRows: Rows = TreeMap.empty[Bytes, Bytes](unsigned)
+  type Model = Map[Int, Rows]
+  private val Multi = 2
+  private val nothing: Model = Map(0 -> noRows, 1 -> noRows, Multi -> noRows)
+
+  /** Two bytes of prefix so that prefix scans have something to find. */
+  private def key(n: Int): Bytes = Vector((n % 2).toByte, (n >> 4).toByte, n.toByte)
+
+  final class Run(fixture: StoreFixture) {
+    private val names = Map(0 -> "default", 1 -> "other", Multi -> "multi")
+    private var state = fixture.open()
+    private var committed = Map(0L -> nothing)
+    private var refs = Map.empty[Long, VersionRef]
+    private var version = 0L
+    private var now = nothing
+    private var count = 0
+    private var kept = 0L
+    load()
+
+    private def load(): Unit = {
+      state.load(version, refs.get(version).map(_.uid).filter(_ => count % 2 == 0))
+      now = committed(version)
+      names.foreach { case (id, name) => state.backend.createFamily(name, keyGroups = false, multi = id == Multi, internal = false) }
+    }
+
+    private def family(id: Int): ColumnFamily = state.backend.family(names(id))
+    private def value(length: Int): Bytes = { count += 1; Vector.tabulate(length)(i => (count + i * (length % 7)).toByte) }
+
+    def play(steps: Seq[Step]): Unit = {
+      steps.foreach(take)
+      (0 to 2).foreach(compareAll)
+    }
+
+    private def take(step: Step): Unit = {
+      step match {
+        case Put(f, k, length) =>
+          val v = value(length)
+          family(f).put(key(k).toArray, v.toArray)
+          now += f -> now(f).updated(key(k), v)
+        case Merge(k, length) =>
+          val v = value(length)
+          family(Multi).merge(key(k).toArray, v.toArray)
+          now += Multi -> now(Multi).updated(key(k), now(Multi).getOrElse(key(k), Vector.empty) ++ v)
+        case Delete(f, k) =>
+          assert(family(f).delete(key(k).toArray) == now(f).contains(key(k)))
+          now += f -> now(f).removed(key(k))
+        case DeleteRange(a, b) =>
+          val (from, until) = order(key(a), key(b))
+          family(1).deleteRange(from.toArray, until.toArray)
+          now += 1 -> now(1).filterNot { case (k, _) => unsigned.gteq(k, from) && unsigned.lt(k, until) }
+        case Get(f, k) =>
+          same(family(f).get(key(k).toArray), now(f).get(key(k)))
+          assert(family(f).contains(key(k).toArray) == now(f).contains(key(k)))
+        case MultiGet(f, ks) =>
+          val found = family(f).multiGet(ks.map(key(_).toArray).toArray)
+          ks.indices.foreach(i => same(found(i), now(f).get(key(ks(i)))))
+        case Prefix(f, p) =>
+          val prefix = Vector(p.toByte)
+          compare(family(f).prefixScan(prefix.toArray), now(f).filter(_._1.startsWith(prefix)))
+        case Range(f, a, b) =>
+          val (from, until) = order(key(a), key(b))
+          compare(
+            family(f).rangeScan(from.toArray, until.toArray),
+            now(f).filter { case (k, _) => unsigned.gteq(k, from) && unsigned.lt(k, until) }
+          )
+        case All => (0 to 2).foreach(compareAll)
+        case Commit(force) =>
+          val ref = state.commit(force)
+          assert(ref.version == version + 1)
+          version += 1
+          refs += version -> ref
+          committed += version -> now
+          load()
+        case Abort =>
+          state.abort()
+          load()
+        case Reopen =>
+          state.awaitSnapshot()
+          state.close()
+          state = fixture.open()
+          load()
+        case Rollback(versions) =>
+          version = math.max(kept, version - versions)
+          refs = refs.filter(_._1 <= version)
+          state.abort()
+          load()
+        case CleanUp =>
+          state.awaitSnapshot()
+          state.cleanUp()
+          // The newest four versions stay.
+          kept = math.max(kept, version - 3)
+        case RemoveFamily =>
+          state.backend.removeFamily("other")
+          state.backend.createFamily("other", keyGroups = false, multi = false, internal = false)
+          now += 1 -> noRows
+      }
+      (0 to 2).foreach(f => assert(family(f).keyCount == now(f).size, s"keys of family $f after $step"))
+    }
+
+    private def order(a: Bytes, b: Bytes): (Bytes, Bytes) = if (unsigned.lteq(a, b)) (a, b) else (b, a)
+
+    private def compareAll(f: Int): Unit = compare(family(f).iterate(), now(f))
+
+    private def compare(cursor: RowCursor, expected: Rows): Unit = {
+      val rows = Vector.newBuilder[(Bytes, Bytes)]
+      while (cursor.next()) rows += cursor.key.toVector -> cursor.value.toVector
+      assert(rows.result() == expected.toVector)
+    }
+
+    private def same(found: Array[Byte], expected: Option[Bytes]): Unit =
+      assert(Option(found).map(_.toVector) == expected)
+  }
+}
