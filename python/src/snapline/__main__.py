@@ -1,0 +1,5 @@
+"""``python -m snapline``."""
+
+from snapline.cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""The ``snapline`` command."""
+
+from snapline.cli.main import main
+
+__all__ = ["main"]

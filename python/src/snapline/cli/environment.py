@@ -1,0 +1,56 @@
+"""What a session would be started with: Java and Spark."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from snapline.launch import spark_home
+
+_JAVA_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Java:
+    """The ``java`` that Spark would run. ``major`` is None if it does not say its version."""
+
+    path: str
+    text: str
+    major: int | None
+
+
+def find_java(environ: Mapping[str, str] = os.environ) -> Java | None:
+    """As Spark looks for it: JAVA_HOME, else the path."""
+    home = environ.get("JAVA_HOME")
+    path = str(Path(home) / "bin" / "java") if home else shutil.which("java", path=environ.get("PATH"))
+    if path is None or shutil.which(path) is None:
+        return None
+    try:
+        done = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as e:
+        return Java(path, str(e), None)
+    text = (done.stderr or done.stdout).partition("\n")[0].strip()
+    match = re.search(r'version "(?:1\.)?(\d+)', text)
+    return Java(path, text, int(match[1]) if match else None)
+
+
+def pyspark_version() -> str | None:
+    """Of the installed package; None if there is none."""
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        return None
+
+
+def spark_version(environ: Mapping[str, str] = os.environ) -> tuple[Path | None, str | None]:
+    """Where Spark lies, and its version by its own core jar."""
+    home = spark_home(environ)
+    jars = sorted(home.glob("jars/spark-core_*.jar")) if home else []
+    match = re.fullmatch(r"spark-core_[\d.]+-(.+)\.jar", jars[0].name) if jars else None
+    return home, match[1] if match else None
