@@ -217,8 +217,10 @@ final class VersionedState(
     if (state != null) state.awaitSnapshot(millis)
   }
 
+  /** Waits a while for a snapshot that is being made: what it uploaded would otherwise lie around for a day. */
   override def close(): Unit = if (!isClosed) {
     isClosed = true
+    awaitSnapshot(VersionedState.CloseWaitMs)
     if (writer != null && dirty) writer.abandon()
     drop()
     log.debug(s"Closed the state in ${storage.location}")
@@ -228,4 +230,8 @@ final class VersionedState(
     if (isClosed) throw new StoreClosed(s"The store ${storage.location} is closed.", "nothing: its query has ended.")
 
   private def millis(begun: Long): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)
+}
+
+private object VersionedState {
+  private val CloseWaitMs = 10000L
 }

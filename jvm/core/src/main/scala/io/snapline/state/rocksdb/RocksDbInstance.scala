@@ -8,6 +8,8 @@ import scala.jdk.CollectionConverters._
 
 import org.rocksdb._
 
+import io.snapline.error.StorageFailure
+
 /** An open RocksDB and every native object that belongs to it. Owned by one backend, which closes it; objects are closed in the
   * reverse order of their making, iterators first.
   *
@@ -42,6 +44,8 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
     .setCompactionOptionsUniversal(universal)
     .setLevel0FileNumCompactionTrigger(6)
     .setWriteBufferSize(32L << 20)
+    // A memtable takes this much at once, and most stores are small.
+    .setArenaBlockSize(128L << 10)
     .setMemtablePrefixBloomSizeRatio(0.05)
     .setMemtableWholeKeyFiltering(true)
 
@@ -66,7 +70,17 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
   flush.setWaitForFlush(true)
 
   private val handles = mutable.LinkedHashMap.empty[String, ColumnFamilyHandle]
-  val db: RocksDB = open()
+  val db: RocksDB =
+    try open()
+    catch {
+      case e: RocksDBException =>
+        closeOwned()
+        throw new StorageFailure(
+          s"RocksDB cannot open $folder: ${e.getMessage}.",
+          "see to space and permissions of the executor's local disk (spark.local.dir).",
+          e
+        )
+    }
 
   private def open(): RocksDB = {
     val existing =
@@ -115,6 +129,8 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
     db.cancelAllBackgroundWork(true)
     handles.values.foreach(_.close())
     db.close()
-    owned.reverseIterator.foreach(_.close())
+    closeOwned()
   }
+
+  private def closeOwned(): Unit = owned.reverseIterator.foreach(_.close())
 }

@@ -40,6 +40,7 @@ final class Page(val bytes: Array[Byte], val number: Int, val log: Boolean) {
 object Page {
   val OffsetBits: Int = 18
   val Size: Int = 1 << OffsetBits
+  val Smallest: Int = 4 << 10
   val MaxNumber: Int = (1 << (32 - OffsetBits)) - 1
 
   def address(number: Int, offset: Int): Int = number << OffsetBits | offset

@@ -208,7 +208,9 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
   }
 
   private def take(size: Int, log: Boolean): Page = {
-    val length = math.max(size, Page.Size)
+    // Pages grow with the table: thousands of small stores may share a JVM.
+    val usual = math.min(Page.Size.toLong, math.max(Page.Smallest.toLong, own / 2)).toInt
+    val length = math.max(size, usual)
     makeRoom(length)
     val number =
       if (!freeNumbers.isEmpty) freeNumbers.poll().intValue

@@ -1,0 +1,92 @@
+"""Several executors, and some of them killed: state stays exact, whichever executor a partition moves to."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+FILES = 24
+ROWS = 5_000
+KEYS = 1_000
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of (key, amount); the file source takes them in the order of their times."""
+    folder = tmp_path_factory.mktemp("numbers")
+    random = np.random.default_rng(7)
+    for number in range(FILES):
+        path = folder / f"{number:03d}.parquet"
+        keys = random.integers(0, KEYS, ROWS)
+        pq.write_table(pa.table({"key": keys, "amount": random.integers(-9, 10, ROWS)}), path)
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    return folder
+
+
+def expected(numbers: Path) -> dict[int, tuple[int, int]]:
+    """The sums, without Spark."""
+    table = pq.read_table(numbers).group_by("key").aggregate([("amount", "sum"), ("amount", "count")])
+    columns = [table[name].to_pylist() for name in ("key", "amount_sum", "amount_count")]
+    return {key: (total, rows) for key, total, rows in zip(*columns, strict=True)}
+
+
+def streamed(output: Path) -> dict[int, tuple[int, int]]:
+    """The last update of every key."""
+    last: dict[int, tuple[int, int]] = {}
+    for folder in sorted(output.iterdir()):
+        for row in pq.read_table(folder).to_pylist():
+            last[row["key"]] = (row["total"], row["rows"])
+    return last
+
+
+def executors(driver: int) -> list[int]:
+    """Process ids of the executors that the cluster below this driver started."""
+    listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    rows = [re.match(r"\s*(\d+)\s+(\d+)\s+(.*)", line) for line in listing.splitlines()[1:]]
+    parents = {int(row[1]): int(row[2]) for row in rows if row}
+    backends = [int(row[1]) for row in rows if row and "CoarseGrainedExecutorBackend" in row[3] and "java" in row[3]]
+
+    def below(process: int) -> bool:
+        while process in parents:
+            process = parents[process]
+            if process == driver:
+                return True
+        return False
+
+    return [process for process in backends if below(process)]
+
+
+@pytest.mark.parametrize("checkpoint_format", ["1", "2"])
+def test_executors_are_killed_and_nothing_is_lost(numbers: Path, tmp_path: Path, checkpoint_format: str) -> None:
+    job = [sys.executable, str(Path(__file__).with_name("job.py")), "--master", "local-cluster[2,1,1024]"]
+    job += ["--input", str(numbers), "--output", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "checkpoint")]
+    job += ["--format", checkpoint_format]
+    with (tmp_path / "log").open("w") as log:
+        driver = subprocess.Popen(job, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True)
+        watchdog = threading.Timer(400, os.killpg, (driver.pid, signal.SIGKILL))
+        watchdog.start()
+        killed = 0
+        assert driver.stdout is not None
+        for line in driver.stdout:
+            if line.startswith("batch ") and int(line.split()[1]) in (4, 9, 15):
+                for process in executors(driver.pid)[:1]:
+                    os.kill(process, signal.SIGKILL)
+                    killed += 1
+        status = driver.wait()
+        watchdog.cancel()
+    assert status == 0, (tmp_path / "log").read_text()[-3000:]
+    assert killed == 3
+    assert streamed(tmp_path / "out") == expected(numbers)
+    # The columns really are what was summed: the check can fail.
+    assert pc.sum(pq.read_table(numbers)["amount"]).as_py() == sum(total for total, _ in expected(numbers).values())

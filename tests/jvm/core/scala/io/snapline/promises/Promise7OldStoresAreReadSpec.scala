@@ -1,0 +1,38 @@
+package io.snapline.promises
+
+import java.io.File
+import java.nio.file.Files
+
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.snapline.snapshot.StoreFixture
+
+/** A store written by any released version can be read by every later one. */
+class Promise7OldStoresAreReadSpec extends AnyFunSuite {
+  private val fixtures = new File(getClass.getResource("/fixtures").toURI)
+
+  for (folder <- fixtures.listFiles().toSeq.filter(_.isDirectory).sorted) {
+    test(s"a store of ${folder.getName} is read, and written on") {
+      val fixture = new StoreFixture()
+      try {
+        FixtureContent.copy(new File(folder, "store"), fixture.folder)
+        val expected = Files.readAllLines(new File(folder, "expected.txt").toPath).asScala.toSeq
+        val state = fixture.open()
+        state.load(FixtureContent.LastVersion, None)
+        assert(FixtureContent.lines(state) == expected)
+        FixtureContent.change(state, FixtureContent.LastVersion + 1)
+        val ref = state.commit()
+        val after = FixtureContent.lines(state)
+        val again = fixture.open()
+        again.load(ref.version, Some(ref.uid))
+        assert(FixtureContent.lines(again) == after)
+      } finally fixture.close()
+    }
+  }
+
+  test("there is a store of every format") {
+    assert(fixtures.list().toSeq.sorted == Seq("format-1"))
+  }
+}
