@@ -78,9 +78,9 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
       valueOffset: Int,
       valueLength: Int
   ): Unit = {
+    var voids = false
     if (slot >= 0) {
-      val address = index.address(slot)
-      val offset = Page.offset(address)
+      val offset = Page.offset(index.address(slot))
       val page = foundPage
       if (page.log && page.interval == interval && offset >= page.intervalFrom) {
         if (op == Op.Put && entry.op == Op.Put && entry.valueLength == valueLength && page.open(offset)) {
@@ -88,22 +88,19 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
           return
         }
         // A merge needs the entry below it; anything else replaces it.
-        if (op != Op.Merge && entry.op != Op.Merge) Entry.makeVoid(page.bytes, offset)
+        voids = op != Op.Merge && entry.op != Op.Merge
       }
     }
     val size = Entry.size(family, keyLength, valueLength)
     val page = logPage(size)
+    // Making room may have moved the slot, or dropped the older entry with its page.
+    val now = if (slot >= 0 && madeRoom) find(hash, family, key, keyOffset, keyLength) else slot
+    if (voids && now >= 0) Entry.makeVoid(foundPage.bytes, Page.offset(index.address(now)))
     val offset = page.used
     page.used = Entry.write(page.bytes, offset, op, family, key, keyOffset, keyLength, value, valueOffset, valueLength)
     page.unwrittenCount += 1
     val address = Page.address(page.number, offset)
-    if (slot < 0) add(hash, address)
-    else if (!madeRoom) index.setAddress(slot, address)
-    else {
-      // Making room may have moved or dropped the slot.
-      val now = index.find(hash, family, key, keyOffset, keyLength)
-      if (now >= 0) index.setAddress(now, address) else add(hash, address)
-    }
+    if (now < 0) add(hash, address) else index.setAddress(now, address)
   }
 
   /** Logs an operation that belongs to no single key. */
