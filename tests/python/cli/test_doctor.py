@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,8 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A sound machine: a Java, the Spark of pyspark, the jar, no defaults."""
     monkeypatch.setattr(jar, "_FOLDER", tmp_path)
     make_jar(tmp_path)
-    return {"JAVA_HOME": str(fake_java(tmp_path, "17.0.15")), "SPARK_CONF_DIR": str(tmp_path)}
+    java = fake_java(tmp_path, "17.0.15")
+    return {"JAVA_HOME": str(java), "SPARK_CONF_DIR": str(tmp_path), "PYSPARK_PYTHON": sys.executable}
 
 
 def fake_java(folder: Path, version: str) -> Path:
@@ -40,7 +42,7 @@ def check(environ: dict[str, str], name: str) -> Check:
 def test_all_is_well(environ: dict[str, str]) -> None:
     checks = run_checks(environ, start=False)
     assert {check.name: check.state for check in checks} == dict.fromkeys(
-        ("python", "java", "pyspark", "spark", "jar", "provider"), State.OK
+        ("python", "workers", "java", "pyspark", "spark", "jar", "provider"), State.OK
     )
     assert not any(check.action for check in checks)
 
@@ -57,7 +59,19 @@ def test_java_is_missing_or_too_old(environ: dict[str, str], tmp_path: Path) -> 
     assert check(environ, "java").state is State.FAIL
     environ["JAVA_HOME"] = "/absent"
     assert "JAVA_HOME=/absent" in check(environ, "java").found
-    assert "no java on the path" in check({"PATH": ""}, "java").found
+    assert "no java on the path" in check({"PATH": "/absent"}, "java").found
+
+
+def test_the_python_of_the_workers(environ: dict[str, str], tmp_path: Path) -> None:
+    python = tmp_path / "python3"
+    for answer, state in (("3.1.0 /usr", State.FAIL), (f"{platform.python_version()} /other", State.WARN)):
+        python.write_text(f"#!/bin/sh\necho {answer}\n")
+        python.chmod(0o755)
+        environ["PYSPARK_PYTHON"] = str(python)
+        assert check(environ, "workers").state is state
+    environ["PYSPARK_PYTHON"] = "/absent"
+    found = check(environ, "workers")
+    assert (found.state, found.action) == (State.FAIL, f"export PYSPARK_PYTHON={sys.executable}")
 
 
 def test_another_spark_is_refused(environ: dict[str, str], tmp_path: Path) -> None:
@@ -113,7 +127,7 @@ def test_the_answer_of_a_session(
     real = subprocess.run
 
     def answer(command: list[str], **more: object) -> subprocess.CompletedProcess[str]:
-        if command[0] != sys.executable:
+        if "snapline.cli.probe" not in command:
             return real(command, **more)  # type: ignore[call-overload, no-any-return]
         return subprocess.CompletedProcess(command, 0, stdout, "last words")
 

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from snapline._version import __spark_line__, __version__
-from snapline.cli.environment import find_java, pyspark_version, spark_version
+from snapline.cli.environment import find_java, find_worker_python, pyspark_version, spark_version
 from snapline.errors import SnaplineError
 from snapline.jar import NAME_PREFIX, PROVIDER_CLASS, checked_jar
 from snapline.launch import read_launch
@@ -44,6 +44,7 @@ def run_checks(environ: Mapping[str, str] = os.environ, *, start: bool) -> list[
     """All checks, in the order in which they build on one another."""
     checks = [
         _check_python(),
+        _coded("workers", lambda: _check_workers(environ)),
         _check_java(environ),
         _check_pyspark(),
         _check_spark(environ),
@@ -62,6 +63,21 @@ def _check_python() -> Check:
     if sys.version_info < _PYTHON_FROM:
         return Check("python", State.FAIL, found, "use Python 3.10 or later.")
     return Check("python", State.OK, found)
+
+
+def _check_workers(environ: Mapping[str, str]) -> Check:
+    worker = find_worker_python(environ, read_launch(environ).conf)
+    advice = f"export PYSPARK_PYTHON={sys.executable}"
+    found = f"Python {worker.version} ({worker.path}) runs the functions of queries"
+    if not worker.version:
+        return Check(
+            "workers", State.FAIL, f"{worker.path}, which is to run the functions of queries, does not", advice
+        )
+    if worker.version.split(".")[:2] != platform.python_version().split(".")[:2]:
+        return Check("workers", State.FAIL, f"{found}, and another minor version is refused", advice)
+    if worker.prefix != sys.prefix:
+        return Check("workers", State.WARN, f"{found}: other packages than here", advice)
+    return Check("workers", State.OK, found)
 
 
 def _check_java(environ: Mapping[str, str]) -> Check:

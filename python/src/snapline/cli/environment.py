@@ -13,7 +13,7 @@ from pathlib import Path
 
 from snapline.launch import spark_home
 
-_JAVA_SECONDS = 30
+_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,36 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java | None:
     if path is None or shutil.which(path) is None:
         return None
     try:
-        done = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS, check=False)
+        done = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as e:
         return Java(path, str(e), None)
     text = (done.stderr or done.stdout).partition("\n")[0].strip()
     match = re.search(r'version "(?:1\.)?(\d+)', text)
     return Java(path, text, int(match[1]) if match else None)
+
+
+@dataclass(frozen=True)
+class WorkerPython:
+    """The Python that runs a query's functions. ``version`` and ``prefix`` are empty if it does not run."""
+
+    path: str
+    version: str
+    prefix: str
+
+
+def find_worker_python(environ: Mapping[str, str], conf: Mapping[str, str]) -> WorkerPython:
+    """As pyspark looks for it: a setting, PYSPARK_PYTHON, else ``python3``, whatever runs the driver."""
+    path = conf.get("spark.pyspark.python") or environ.get("PYSPARK_PYTHON") or "python3"
+    code = "import platform, sys; print(platform.python_version(), sys.prefix)"
+    found = shutil.which(path, path=environ.get("PATH"))
+    try:
+        if found is None:
+            return WorkerPython(path, "", "")
+        done = subprocess.run([found, "-c", code], capture_output=True, text=True, timeout=_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return WorkerPython(path, "", "")
+    version, _, prefix = done.stdout.strip().partition(" ")
+    return WorkerPython(found, version, prefix)
 
 
 def pyspark_version() -> str | None:
