@@ -1,0 +1,28 @@
+"""A store written by any released version can be read by every later one: the stores that the jar's tests keep."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from snapline.inspect import CheckpointFolder, open_store, verify
+
+FIXTURES = Path(__file__).parents[2] / "jvm" / "core" / "resources" / "fixtures"
+
+
+@pytest.mark.parametrize("fixture", sorted(FIXTURES.iterdir()), ids=lambda path: path.name)
+def test_an_old_store_is_read(fixture: Path, tmp_path: Path) -> None:
+    shutil.copytree(fixture / "store", tmp_path / "state" / "0" / "0")
+    checkpoint = CheckpointFolder(tmp_path)
+    result = verify(checkpoint)
+    assert result.findings == ()
+    assert (result.unnamed, result.newest_loadable) == (0, 5)
+    with open_store(checkpoint.store(0, 0), 5) as contents:
+        lines = [f"{row.family} {row.key.hex()} {row.value.hex()}" for row in contents.rows()]
+    assert sorted(lines) == sorted((fixture / "expected.txt").read_text().splitlines())
+
+
+def test_there_are_stores_of_old_versions() -> None:
+    assert [path.name for path in sorted(FIXTURES.iterdir())] == ["format-1"]
