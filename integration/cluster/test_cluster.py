@@ -52,7 +52,7 @@ def streamed(output: Path) -> dict[int, tuple[int, int]]:
 
 def executors(driver: int) -> list[int]:
     """Process ids of the executors that the cluster below this driver started."""
-    listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    listing = subprocess.run(["ps", "-ww", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
     rows = [re.match(r"\s*(\d+)\s+(\d+)\s+(.*)", line) for line in listing.splitlines()[1:]]
     parents = {int(row[1]): int(row[2]) for row in rows if row}
     backends = [int(row[1]) for row in rows if row and "CoarseGrainedExecutorBackend" in row[3] and "java" in row[3]]
