@@ -67,6 +67,8 @@ def prepared(tables: data.Tables) -> Path:
     """The folder with the files to stream; its name changes with the code that writes it."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     code = b"".join(Path(str(module.__file__)).read_bytes() for module in (data, feed))
+    # Versions of pandas parse the last digit of a number differently: what one has cut, another must not check.
+    code += pd.__version__.encode()
     folder = FOLDER / f"data-{tables.days}-{hashlib.sha256(code).hexdigest()[:8]}"
     feed.prepare(tables, folder)
     return folder
