@@ -68,7 +68,7 @@ def prepared(tables: data.Tables) -> Path:
     FOLDER.mkdir(parents=True, exist_ok=True)
     code = b"".join(Path(str(module.__file__)).read_bytes() for module in (data, feed))
     # Versions of pandas parse the last digit of a number differently: what one has cut, another must not check.
-    code += pd.__version__.encode()
+    code += version("pandas").encode()
     folder = FOLDER / f"data-{tables.days}-{hashlib.sha256(code).hexdigest()[:8]}"
     feed.prepare(tables, folder)
     return folder
