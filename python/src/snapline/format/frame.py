@@ -83,13 +83,13 @@ class FrameReader:
         magic, number, codec, _, crc = HEADER.unpack(header)
         if magic != kind.magic:
             raise self._damaged(f"it does not begin with {kind.magic.decode()}")
+        if crc32c(header[:12]) != crc:
+            raise self._damaged("the checksum of its header does not fit")
         if number != FORMAT_NUMBER:
             raise UnsupportedVersion(
                 f"{self._path} has format {number}; this version reads format {FORMAT_NUMBER}.",
                 "use the version of Snapline that wrote it, or a later one.",
             )
-        if crc32c(header[:12]) != crc:
-            raise self._damaged("the checksum of its header does not fit")
         if codec not in (CODEC_NONE, CODEC_LZ4):
             raise self._damaged(f"its codec {codec} is unknown")
         return int(codec)

@@ -12,7 +12,9 @@ final case class VersionRef(version: Long, uid: String) {
 object VersionRef {
   val Changelog = "changelog"
   val Handle = "handle"
-  private val Name: Regex = """(\d{1,18})_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(changelog|handle)""".r
+
+  /** Only uids of version 7: Spark's own providers name files with those of version 4. */
+  private val Name: Regex = """(\d{1,18})_([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\.(changelog|handle)""".r
 
   /** The reference and kind a file name stands for. */
   def parse(name: String): Option[(VersionRef, String)] = name match {

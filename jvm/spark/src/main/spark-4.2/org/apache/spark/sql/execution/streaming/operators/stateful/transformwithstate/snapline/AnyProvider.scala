@@ -22,7 +22,9 @@ final class AnyProviderRule(provider: String) extends ColumnarRule {
       }
 }
 
-/** `canEqual` sets the copy apart from the original: a tree that thinks them equal would keep the original. */
+/** `canEqual` and `equals` set the copy apart from the original, whichever side is asked: a tree that thinks them equal would keep the
+  * original.
+  */
 private final class AnyProviderTransformWithState(exec: TransformWithStateExec)
     extends TransformWithStateExec(
       exec.keyDeserializer,
@@ -53,6 +55,10 @@ private final class AnyProviderTransformWithState(exec: TransformWithStateExec)
     new AnyProviderTransformWithState(super.withNewChildrenInternal(left, right))
 
   override def canEqual(that: Any): Boolean = that.isInstanceOf[AnyProviderTransformWithState]
+
+  override def equals(that: Any): Boolean = canEqual(that) && super.equals(that)
+
+  override def hashCode: Int = super.hashCode
 }
 
 private final class AnyProviderTransformWithStateInPySpark(exec: TransformWithStateInPySparkExec)
@@ -81,4 +87,8 @@ private final class AnyProviderTransformWithStateInPySpark(exec: TransformWithSt
     new AnyProviderTransformWithStateInPySpark(super.withNewChildrenInternal(left, right))
 
   override def canEqual(that: Any): Boolean = that.isInstanceOf[AnyProviderTransformWithStateInPySpark]
+
+  override def equals(that: Any): Boolean = canEqual(that) && super.equals(that)
+
+  override def hashCode: Int = super.hashCode
 }
