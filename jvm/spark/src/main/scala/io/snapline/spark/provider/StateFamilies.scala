@@ -22,7 +22,14 @@ private[spark] final class StateFamilies(
 ) {
   @volatile private var families = Map.empty[String, StateFamily]
 
-  def get(name: String): Option[StateFamily] = families.get(name)
+  /** Whether the default state is declared with another layout than it has in storage, where it is empty. */
+  private var defaultUnfit = false
+
+  def get(name: String): Option[StateFamily] = {
+    val family = families.get(name)
+    if (defaultUnfit && name == StateStore.DEFAULT_COL_FAMILY_NAME) family.foreach(f => throw incompatible(f))
+    family
+  }
 
   /** Declares a state; the first declaration of a name stands. */
   def declare(
@@ -37,7 +44,7 @@ private[spark] final class StateFamilies(
       schemas match {
         // Spark's unit tests make up schemas as they go; in a query they come from the checkpoint.
         case Some(test: TestStateSchemaProvider) => test.captureSchema(name, keySchema, valueSchema)
-        case _                                   => ()
+        case _ => ()
       }
       val data = RocksDBStateStoreProvider.getDataEncoder(
         conf.stateStoreEncodingFormat,
@@ -75,13 +82,20 @@ private[spark] final class StateFamilies(
   def bind(family: StateFamily, backend: KeyedBackend): Unit = {
     family.rows = backend.createFamily(family.name, family.hasKeyGroups, family.multi, family.internal)
     val stored = family.rows.descriptor
-    if (stored.keyGroups != family.hasKeyGroups || stored.multi != family.multi) {
-      throw new IncompatibleState(
-        s"State ${family.name} of $id holds ${if (stored.multi) "lists" else "single values"} " +
-          s"${if (stored.keyGroups) "with" else "without"} key groups; the query wants the contrary.",
-        "give the state another name, or start the query with a new checkpoint."
-      )
-    }
+    val fits = stored.keyGroups == family.hasKeyGroups && stored.multi == family.multi
+    val isDefault = family.name == StateStore.DEFAULT_COL_FAMILY_NAME
+    // Whoever reads one state of an operator with several declares the default state with the layout of that one, and does not use it.
+    if (!fits && (!isDefault || family.rows.keyCount > 0)) throw incompatible(family)
+    if (isDefault) defaultUnfit = !fits
+  }
+
+  private def incompatible(family: StateFamily): IncompatibleState = {
+    val stored = family.rows.descriptor
+    new IncompatibleState(
+      s"State ${family.name} of $id holds ${if (stored.multi) "lists" else "single values"} " +
+        s"${if (stored.keyGroups) "with" else "without"} key groups; the query wants the contrary.",
+      "give the state another name, or start the query with a new checkpoint."
+    )
   }
 
   def remove(name: String): Unit = families -= name
