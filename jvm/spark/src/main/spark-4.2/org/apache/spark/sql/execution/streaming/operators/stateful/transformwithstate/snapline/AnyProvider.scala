@@ -22,7 +22,9 @@ final class AnyProviderRule(provider: String) extends ColumnarRule {
       }
 }
 
-/** Equality in both directions sets it apart from the original: a parent that thinks its new child equal to the old one keeps the old one. */
+/** `canEqual` and `equals` set the copy apart from the original, whichever side is asked: a tree that thinks them equal would keep the
+  * original.
+  */
 private final class AnyProviderTransformWithState(exec: TransformWithStateExec)
     extends TransformWithStateExec(
       exec.keyDeserializer,
@@ -53,7 +55,9 @@ private final class AnyProviderTransformWithState(exec: TransformWithStateExec)
     new AnyProviderTransformWithState(super.withNewChildrenInternal(left, right))
 
   override def canEqual(that: Any): Boolean = that.isInstanceOf[AnyProviderTransformWithState]
+
   override def equals(that: Any): Boolean = canEqual(that) && super.equals(that)
+
   override def hashCode: Int = super.hashCode
 }
 
@@ -83,6 +87,8 @@ private final class AnyProviderTransformWithStateInPySpark(exec: TransformWithSt
     new AnyProviderTransformWithStateInPySpark(super.withNewChildrenInternal(left, right))
 
   override def canEqual(that: Any): Boolean = that.isInstanceOf[AnyProviderTransformWithStateInPySpark]
+
   override def equals(that: Any): Boolean = canEqual(that) && super.equals(that)
+
   override def hashCode: Int = super.hashCode
 }
