@@ -18,7 +18,7 @@ final class StoreFixture(
     tableBytes: Long = 64L << 20,
     storageOf: CheckpointStorage => CheckpointStorage = identity
 ) extends AutoCloseable {
-  private val root = Files.createTempDirectory("snapline-test").toFile
+  private val root = Files.createTempDirectory(StoreFixture.fastDisk.toPath, "snapline-test").toFile
   private val number = new AtomicInteger
   private val pages = new PageMemory(tableBytes)
   private var opened = Seq.empty[VersionedState]
@@ -44,7 +44,10 @@ final class StoreFixture(
 
   /** Local folders that nobody has deleted. */
   def localFolders: Seq[String] =
-    Option(new File(root, "local").listFiles()).toSeq.flatten.flatMap(f => Option(f.listFiles()).toSeq.flatten).map(_.getPath)
+    Option(new File(
+      root,
+      "local"
+    ).listFiles()).toSeq.flatten.flatMap(f => Option(f.listFiles()).toSeq.flatten).map(_.getPath)
 
   def fileNames: Seq[String] = Option(folder.list()).toSeq.flatten.sorted
 
@@ -58,4 +61,9 @@ object StoreFixture {
   val memory = new RocksDbMemory(32L << 20)
   val pool = new SnapshotPool(2)
   val origin: Origin = Origin("test", "run", Map.empty)
+
+  /** RocksDB syncs every file it writes; what tests write need not outlive the machine. */
+  private val fastDisk: File = Seq(new File("/dev/shm"))
+    .find(folder => folder.isDirectory && folder.canWrite && folder.getUsableSpace > (1L << 30))
+    .getOrElse(new File(System.getProperty("java.io.tmpdir")))
 }

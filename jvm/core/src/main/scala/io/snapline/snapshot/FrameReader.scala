@@ -6,7 +6,8 @@ import io.snapline.error.{NotACheckpoint, UnsupportedVersion}
 import io.snapline.storage.{CheckpointStorage, StoredInput}
 
 /** Reads one framed file and believes nothing: see the order of checks in docs/FORMAT.md section 2. Owns the input. */
-private[snapshot] final class FrameReader(storage: CheckpointStorage, name: String, magic: String) extends AutoCloseable {
+private[snapshot] final class FrameReader(storage: CheckpointStorage, name: String, magic: String)
+    extends AutoCloseable {
   private val file = s"${storage.location}/$name"
   private val input: StoredInput = storage.open(name)
   private var compressed = false
@@ -55,13 +56,15 @@ private[snapshot] final class FrameReader(storage: CheckpointStorage, name: Stri
     }
     header(10) match {
       case Frame.CodecNone => compressed = false
-      case Frame.CodecLz4  => compressed = true
-      case codec           => throw Frame.damaged(file, s"codec $codec is unknown")
+      case Frame.CodecLz4 => compressed = true
+      case codec => throw Frame.damaged(file, s"codec $codec is unknown")
     }
     metaOffset = end.getLong(0)
     val metaLength = end.getInt(8)
     blocks = end.getInt(16)
-    if (metaLength < 0 || metaOffset < Frame.HeaderBytes || metaOffset + metaLength + Frame.TrailerBytes != input.length) {
+    if (
+      metaLength < 0 || metaOffset < Frame.HeaderBytes || metaOffset + metaLength + Frame.TrailerBytes != input.length
+    ) {
       throw Frame.damaged(file, "the trailer's lengths do not add up to the file's")
     }
     val meta = read(metaOffset, metaLength)
@@ -82,7 +85,8 @@ private[snapshot] final class FrameReader(storage: CheckpointStorage, name: Stri
       val rawLength = fields.getInt(4)
       position += Frame.BlockHeaderBytes
       if (
-        storedLength < 0 || storedLength > metaOffset - position || rawLength < storedLength || rawLength > Frame.MaxRawBytes ||
+        storedLength < 0 || storedLength > metaOffset - position || rawLength < storedLength ||
+        rawLength > Frame.MaxRawBytes ||
         rawLength > storedLength * Frame.MaxRatio
       ) {
         throw Frame.damaged(file, s"block $seen has impossible lengths")
@@ -127,9 +131,15 @@ private[snapshot] final class FrameReader(storage: CheckpointStorage, name: Stri
 private[snapshot] object FrameReader {
   private val ReadAtOnce = 16L << 20
 
-  /** Spark's changelogs begin with the frame of their codec, its snapshots with that of a zip file. */
+  /** Spark's changelogs begin with the frame of their codec (LZ4, Zstandard, Snappy, LZF), its snapshots with that of a zip file. */
   private def foreign(header: Array[Byte]): Boolean = {
     val text = new String(header, 0, 8, "ISO-8859-1")
-    text == "LZ4Block" || text.startsWith("PK\u0003\u0004") || text.startsWith("\u0028\u00b5\u002f\u00fd")
+    Seq(
+      "LZ4Block",
+      "PK\u0003\u0004",
+      "\u0028\u00b5\u002f\u00fd",
+      "\u0082SNAPPY\u0000",
+      "ZV\u0001"
+    ).exists(text.startsWith)
   }
 }

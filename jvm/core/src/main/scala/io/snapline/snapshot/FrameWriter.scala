@@ -2,6 +2,7 @@ package io.snapline.snapshot
 
 import net.jpountz.lz4.LZ4Factory
 
+import io.snapline.error.StorageFailure
 import io.snapline.storage.StoredOutput
 
 /** Writes one framed file. Owns the output until `finish` or `abandon`.
@@ -15,7 +16,8 @@ private[snapshot] final class FrameWriter(output: StoredOutput, magic: String, c
   private val compressor = if (compress) LZ4Factory.fastestInstance().fastCompressor() else null
   private var scratch = new Array[Byte](0)
 
-  header()
+  try header()
+  catch { case e: Throwable => output.abandon(); throw e }
 
   private def header(): Unit = {
     val header = Frame.buffer(Frame.HeaderBytes)
@@ -28,6 +30,13 @@ private[snapshot] final class FrameWriter(output: StoredOutput, magic: String, c
   def bytesWritten: Long = position
 
   def block(bytes: Array[Byte], offset: Int, length: Int): Unit = {
+    // No reader would take it back.
+    if (length > Frame.MaxRawBytes) {
+      throw new StorageFailure(
+        s"A change has $length bytes; a changelog holds up to ${Frame.MaxRawBytes} in one.",
+        "keep less in one value."
+      )
+    }
     var stored = bytes
     var storedOffset = offset
     var storedLength = length

@@ -76,7 +76,10 @@ private[snapshot] object Meta {
     json.put("backend", meta.backend).put("stateBytes", meta.stateBytes)
     val files = json.putArray("files")
     meta.files.foreach { file =>
-      files.addObject().put("name", file.name).put("uid", file.uid).put("length", file.length).put("crc32c", file.crc32c & 0xffffffffL)
+      files.addObject().put(
+        "name",
+        file.name
+      ).put("uid", file.uid).put("length", file.length).put("crc32c", file.crc32c & 0xffffffffL)
     }
     val local = json.putArray("local")
     meta.local.foreach { case (name, length) => local.addObject().put("name", name).put("length", length) }
@@ -90,36 +93,42 @@ private[snapshot] object Meta {
       optionalRef(json, "parent"),
       optionalRef(json, "snapshot"),
       families(json),
-      need(json, "entries").asLong,
-      need(json, "rawBytes").asLong,
-      need(json, "snapshotDistance").asInt,
-      need(json, "changelogBytes").asLong,
-      need(json, "created").asLong,
+      number(json, "entries"),
+      number(json, "rawBytes"),
+      int(json, "snapshotDistance"),
+      number(json, "changelogBytes"),
+      number(json, "created"),
       origin(json)
     )
   }
 
   def handle(bytes: Array[Byte], file: String): HandleMeta = reading(bytes, file) { json =>
-    val uploaded = need(json, "uploaded")
+    val uploaded = member(json, "uploaded", _.isObject)
     HandleMeta(
       ref(json),
       families(json),
-      need(json, "backend").asText,
-      need(json, "files").asScala.toSeq.map { item =>
-        val name = plainName(need(item, "name").asText)
-        val uid = need(item, "uid").asText
+      text(json, "backend"),
+      items(json, "files").map { item =>
+        val name = plainName(text(item, "name"))
+        val uid = text(item, "uid")
         if (!VersionRef.isUid(uid)) throw new IllegalArgumentException(s"$uid is no uid")
-        TableFile(name, uid, need(item, "length").asLong, need(item, "crc32c").asLong.toInt)
+        TableFile(name, uid, number(item, "length"), number(item, "crc32c").toInt)
       },
-      need(json, "local").asScala.toSeq.map(item => plainName(need(item, "name").asText) -> need(item, "length").asInt),
-      need(uploaded, "files").asInt,
-      need(uploaded, "bytes").asLong,
-      need(json, "created").asLong,
+      items(json, "local").map(item => plainName(text(item, "name")) -> int(item, "length")),
+      int(uploaded, "files"),
+      number(uploaded, "bytes"),
+      number(json, "created"),
       origin(json)
     )
   }
 
-  private def start(kind: String, ref: VersionRef, families: Seq[FamilyState], created: Long, origin: Origin): ObjectNode = {
+  private def start(
+      kind: String,
+      ref: VersionRef,
+      families: Seq[FamilyState],
+      created: Long,
+      origin: Origin
+  ): ObjectNode = {
     val json = mapper.createObjectNode()
     json.put("kind", kind).put("version", ref.version).put("uid", ref.uid)
     val array = json.putArray("families")
@@ -136,46 +145,59 @@ private[snapshot] object Meta {
 
   private def refer(json: ObjectNode, member: String, ref: Option[VersionRef]): Unit = ref match {
     case Some(VersionRef(version, uid)) => json.putObject(member).put("version", version).put("uid", uid): Unit
-    case None                           => json.putNull(member): Unit
+    case None => json.putNull(member): Unit
   }
 
   private def ref(json: JsonNode): VersionRef = {
-    val uid = need(json, "uid").asText
+    val uid = text(json, "uid")
     if (!VersionRef.isUid(uid)) throw new IllegalArgumentException(s"$uid is no uid")
-    VersionRef(need(json, "version").asLong, uid)
+    VersionRef(number(json, "version"), uid)
   }
 
   private def optionalRef(json: JsonNode, member: String): Option[VersionRef] =
     Option(json.get(member)).filterNot(_.isNull).map(ref)
 
-  private def families(json: JsonNode): Seq[FamilyState] = need(json, "families").asScala.toSeq.map { item =>
-    val id = need(item, "id").asInt(-1)
-    if (id < 0 || id > FamilyDescriptor.MaxId) throw new IllegalArgumentException(s"$id is no family id")
+  private def families(json: JsonNode): Seq[FamilyState] = items(json, "families").map { item =>
+    val id = int(item, "id")
+    if (id > FamilyDescriptor.MaxId) throw new IllegalArgumentException(s"$id is no family id")
     FamilyState(
       FamilyDescriptor(
         id,
-        need(item, "name").asText,
-        need(item, "keyGroups").asBoolean,
-        need(item, "multi").asBoolean,
-        need(item, "internal").asBoolean
+        text(item, "name"),
+        flag(item, "keyGroups"),
+        flag(item, "multi"),
+        flag(item, "internal")
       ),
-      need(item, "keys").asLong
+      number(item, "keys")
     )
   }
 
   private def origin(json: JsonNode): Origin = Origin(
-    need(json, "writer").asText,
-    need(json, "run").asText,
-    need(json, "properties").properties().asScala.map(e => e.getKey -> e.getValue.asText).toMap
+    text(json, "writer"),
+    text(json, "run"),
+    member(json, "properties", _.isObject).properties().asScala.map(e => e.getKey -> e.getValue.asText).toMap
   )
 
   /** A name that stays in the folder it is put into. */
   private def plainName(name: String): String =
     if (name.matches("[A-Za-z0-9_-]+(\\.sst)?")) name else throw new IllegalArgumentException(s"$name is no file name")
 
-  private def need(json: JsonNode, member: String): JsonNode = {
-    val value = json.get(member)
-    if (value == null) throw new IllegalArgumentException(s"$member is missing")
+  private def number(json: JsonNode, name: String): Long =
+    member(json, name, value => value.canConvertToLong && value.isIntegralNumber && value.asLong >= 0).asLong
+
+  private def int(json: JsonNode, name: String): Int =
+    member(json, name, value => value.canConvertToInt && value.isIntegralNumber && value.asInt >= 0).asInt
+
+  private def text(json: JsonNode, name: String): String = member(json, name, _.isTextual).asText
+
+  private def flag(json: JsonNode, name: String): Boolean = member(json, name, _.isBoolean).asBoolean
+
+  private def items(json: JsonNode, name: String): Seq[JsonNode] = member(json, name, _.isArray).asScala.toSeq
+
+  private def member(json: JsonNode, name: String, fits: JsonNode => Boolean): JsonNode = {
+    val value = json.get(name)
+    if (value == null) throw new IllegalArgumentException(s"$name is missing")
+    if (!fits(value)) throw new IllegalArgumentException(s"$name is $value")
     value
   }
 
@@ -183,6 +205,6 @@ private[snapshot] object Meta {
     try body(mapper.readTree(bytes))
     catch {
       case e: CheckpointDamaged => throw e
-      case e: Exception         => throw Frame.damaged(file, s"its meta cannot be read: ${e.getMessage}")
+      case e: Exception => throw Frame.damaged(file, s"its meta cannot be read: ${e.getMessage}")
     }
 }

@@ -23,11 +23,18 @@ private[snapshot] final class SnapshotUpload(
 ) {
 
   /** The handle is whole and durable when this returns. */
-  def run(ref: VersionRef, local: LocalSnapshot, backend: String, families: Seq[FamilyState], created: Long, origin: Origin): HandleMeta = {
+  def run(
+      ref: VersionRef,
+      local: LocalSnapshot,
+      backend: String,
+      families: Seq[FamilyState],
+      created: Long,
+      origin: Origin
+  ): HandleMeta = {
     val before = local.tables.map(file => known.get(file.getName).filter(_.length == file.length()))
     val files = local.tables.zip(before).map {
       case (_, Some(there)) => there
-      case (file, None)     => upload(file)
+      case (file, None) => upload(file)
     }
     val fresh = files.zip(before).collect { case (file, None) => file }
     val small = local.small.map(file => file.getName -> Files.readAllBytes(file.toPath))
@@ -55,6 +62,7 @@ private[snapshot] final class SnapshotUpload(
     checkDeadline()
     val table = TableFile(file.getName, clock.next(), file.length(), 0)
     val crc = new CRC32C
+    var sent = 0L
     val output = storage.create(table.storedName)
     try {
       val input = new FileInputStream(file)
@@ -64,9 +72,17 @@ private[snapshot] final class SnapshotUpload(
         while (read >= 0) {
           crc.update(buffer, 0, read)
           output.write(buffer, 0, read)
+          sent += read
           read = input.read(buffer)
         }
       } finally input.close()
+      // The folder may have been deleted under this thread: its store was closed.
+      if (sent != table.length) {
+        throw new StorageFailure(
+          s"$file ended after $sent of ${table.length} bytes.",
+          "nothing; the next snapshot follows."
+        )
+      }
       output.close()
     } catch { case e: Throwable => output.abandon(); throw e }
     table.copy(crc32c = crc.getValue.toInt)
@@ -74,6 +90,9 @@ private[snapshot] final class SnapshotUpload(
 
   /** Clean-up takes unnamed table files for orphans after a day; an upload must be over long before. */
   private def checkDeadline(): Unit = if (System.nanoTime() - deadlineNanos > 0) {
-    throw new StorageFailure("A snapshot took too long to upload and was given up.", "nothing; the next one follows. See to the checkpoint's file system.")
+    throw new StorageFailure(
+      "A snapshot took too long to upload and was given up.",
+      "nothing; the next one follows. See to the checkpoint's file system."
+    )
   }
 }

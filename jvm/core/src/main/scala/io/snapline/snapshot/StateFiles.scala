@@ -5,16 +5,23 @@ import io.snapline.storage.CheckpointStorage
 /** Reads the framed files of a store. */
 private[snapshot] final class StateFiles(storage: CheckpointStorage) {
 
-  def changelogMeta(ref: VersionRef): ChangelogMeta = reading(ref.changelogName, Frame.ChangelogMagic) { reader =>
-    checkRef(Meta.changelog(reader.meta, path(ref.changelogName)).ref, ref, ref.changelogName)
-    Meta.changelog(reader.meta, path(ref.changelogName))
+  def changelogMeta(ref: VersionRef): ChangelogMeta =
+    reading(ref.changelogName, Frame.ChangelogMagic)(changelogMeta(_, ref))
+
+  private def changelogMeta(reader: FrameReader, ref: VersionRef): ChangelogMeta = {
+    val meta = Meta.changelog(reader.meta, path(ref.changelogName))
+    checkRef(meta.ref, ref, ref.changelogName)
+    // Whoever follows parents comes to an end.
+    if (meta.parent.exists(_.version >= ref.version)) {
+      throw Frame.damaged(path(ref.changelogName), "its parent is not older than itself")
+    }
+    meta
   }
 
   /** Calls `each(bytes, length)` for every block, then returns the meta. */
   def changelog(ref: VersionRef)(each: (Array[Byte], Int) => Unit): ChangelogMeta =
     reading(ref.changelogName, Frame.ChangelogMagic) { reader =>
-      val meta = Meta.changelog(reader.meta, path(ref.changelogName))
-      checkRef(meta.ref, ref, ref.changelogName)
+      val meta = changelogMeta(reader, ref)
       reader.foreachBlock(each)
       meta
     }

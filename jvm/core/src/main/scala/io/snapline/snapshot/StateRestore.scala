@@ -60,8 +60,11 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
           None
       }
     }.collectFirst { case Some(restored) => restored }.getOrElse {
-      val advice = newestSound(folder, version).fold("no older version loads; restore the folder from a backup or start with a new checkpoint.") { sound =>
-        s"version $sound is the newest that loads: keep a copy, remove commits/ above ${sound - 1} and offsets/ above $sound, and restart: batch $sound is run again as it was."
+      val advice = newestSound(
+        folder,
+        version
+      ).fold("no older version loads; restore the folder from a backup or start with a new checkpoint.") { sound =>
+        s"version $sound is the newest that loads: restart the query from batch ${sound - 1} (remove newer files from offsets/ and commits/)."
       }
       throw new CheckpointDamaged(
         s"Version $version of the state in ${storage.location} is damaged: ${failures.map(_.found).mkString(" ")}",
@@ -98,7 +101,9 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
       load(line, base, folder.refs) match {
         case Right(restored) => restored
         case Left(failure) =>
-          log.warn(s"The snapshot ${base.get} in ${storage.location} is set aside, an older one is tried: ${failure.getMessage}")
+          log.warn(
+            s"The snapshot ${base.get} in ${storage.location} is set aside, an older one is tried: ${failure.getMessage}"
+          )
           from(aside + base.get)
       }
     }
@@ -106,14 +111,15 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
   }
 
   /** The changelogs to apply, newest first, and the snapshot below them; None is the empty store. */
-  private def walk(folder: StoreFolder, ref: VersionRef, aside: Set[VersionRef]): (Seq[ChangelogMeta], Option[VersionRef]) = {
+  private def walk(
+      folder: StoreFolder,
+      ref: VersionRef,
+      aside: Set[VersionRef]
+  ): (Seq[ChangelogMeta], Option[VersionRef]) = {
     var line = Vector.empty[ChangelogMeta]
     var at: Option[VersionRef] = Some(ref)
     while (at.isDefined && !(folder.handles.contains(at.get) && !aside(at.get))) {
       val meta = files.changelogMeta(at.get)
-      if (meta.parent.exists(_.version >= meta.ref.version)) {
-        throw Frame.damaged(s"${storage.location}/${meta.ref.changelogName}", "its parent is not older than itself")
-      }
       line :+= meta
       at = meta.parent
     }
@@ -121,7 +127,11 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
   }
 
   /** Left: the snapshot fails, and an older one may serve. What is wrong with a changelog is thrown. */
-  private def load(line: Seq[ChangelogMeta], base: Option[VersionRef], seen: Set[VersionRef]): Either[SnaplineException, Restored] = {
+  private def load(
+      line: Seq[ChangelogMeta],
+      base: Option[VersionRef],
+      seen: Set[VersionRef]
+  ): Either[SnaplineException, Restored] = {
     val folder = factory.newFolder()
     try {
       val handle = base.map(fetch(_, folder))
@@ -130,6 +140,9 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
       case e: SnapshotUnsound =>
         RocksDbBackend.deleteFolder(folder)
         Left(e.reason)
+      case e: Throwable =>
+        RocksDbBackend.deleteFolder(folder)
+        throw e
     }
   }
 
@@ -164,7 +177,6 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
     } catch {
       case e: Throwable =>
         if (backend != null) backend.close()
-        RocksDbBackend.deleteFolder(folder)
         throw e
     }
   }
@@ -172,7 +184,9 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
   /** Puts the files of a snapshot into a folder, checked. */
   private def fetch(ref: VersionRef, folder: File): HandleMeta =
     try fetchFiles(ref, folder)
-    catch { case e @ (_: CheckpointDamaged | _: StateNotFound) => throw new SnapshotUnsound(e.asInstanceOf[SnaplineException]) }
+    catch {
+      case e @ (_: CheckpointDamaged | _: StateNotFound) => throw new SnapshotUnsound(e.asInstanceOf[SnaplineException])
+    }
 
   private def fetchFiles(ref: VersionRef, folder: File): HandleMeta = {
     val (meta, small) = files.handle(ref)

@@ -8,7 +8,7 @@ final case class StoredFile(name: String, length: Long, modified: Long)
 /** A file that is being written under its final name. Owned by the writer, who calls exactly one of `close` and `abandon`. */
 abstract class StoredOutput extends OutputStream {
 
-  /** The file is whole and durable when this returns. */
+  /** The file is durable and as long as what was written when this returns. */
   override def close(): Unit
 
   /** Removes what was written, as far as that is possible; never throws. */

@@ -1,0 +1,72 @@
+package io.snapline.promises
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.snapline.error.SnaplineException
+import io.snapline.snapshot.StoreFixture
+import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
+
+/** A checkpoint is visible only when everything it names is durable and has been checked.
+  *
+  * Every single operation of a store's life is made to fail in turn, in every way there is: after each, every version that was
+  * committed and is kept loads with exactly its content, nothing a whole handle names is missing, and the life goes on.
+  */
+class Promise1VisibleOnlyWhenDurableSpec extends AnyFunSuite {
+
+  test("a life without faults") {
+    val operations = withJourney(FaultPlan.none) { (journey, _) =>
+      assert(journey.errors.isEmpty && journey.newest == Journey.Versions)
+    }
+    // The journey is worth its name: every kind of operation on every kind of file.
+    for (operation <- Seq("create", "write", "close", "open", "read"); kind <- Seq("changelog", "handle", "sst")) {
+      assert(operations.exists(o => o.startsWith(operation) && o.endsWith(s".$kind")), s"$operation $kind")
+    }
+    Seq("delete .*changelog", "delete .*handle", "delete .*sst", "list sst", "list 0").foreach { pattern =>
+      assert(operations.exists(_.matches(pattern)), pattern)
+    }
+  }
+
+  // The operations come in the same order in every life until a fault is hit.
+  private lazy val operations = withJourney(FaultPlan.none)((_, _) => ())
+
+  for ((fault, number) <- Fault.all.zipWithIndex) test(s"one operation after another fails: $fault") {
+    // Every operation fails in one way; of the writes a file is made of, a quarter do in each of the others.
+    val meant = operations.indices.filter { i =>
+      FaultPlan.makesSense(operations(i), fault) &&
+      (fault == Fault.Before || !operations(i).startsWith("write") || i % 4 == number % 4)
+    }
+    meant.foreach { index =>
+      val plan = new FaultPlan(index, fault)
+      withJourney(plan) { (_, fixture) =>
+        assert(plan.hit.isDefined)
+        assert(fixture.localFolders.isEmpty, "local files")
+      }
+    }
+    info(s"${meant.size} operations of ${operations.size}")
+  }
+
+  /** Returns the operations. */
+  private def withJourney(plan: FaultPlan)(body: (Journey, StoreFixture) => Unit): Seq[String] = {
+    val fixture = new StoreFixture(Journey.settings, storageOf = FaultyFileSystem.over)
+    try
+      try {
+        val journey = new Journey(fixture)
+        FaultyFileSystem.run(plan) {
+          try journey.run()
+          catch { case _: SnaplineException => () } // cut off: the process ends here
+        }
+        val created = FaultyFileSystem.created.toArray.toSeq.map(_.toString)
+        assert(created.distinct.size == created.size && !created.exists(_.contains("exists")), "names are used once")
+        body(journey, fixture)
+        journey.check(fixture)
+        plan.operations
+      } finally fixture.close()
+    catch {
+      case e: Throwable =>
+        throw new AssertionError(
+          s"after ${plan.hit.getOrElse("no fault")} (number ${plan.operations.indexOf(plan.hit.orNull)}): ${e.getMessage}",
+          e
+        )
+    }
+  }
+}
