@@ -43,6 +43,26 @@ lazy val spark = project
     Compile / unmanagedSourceDirectories += (Compile / sourceDirectory).value / s"spark-${SparkLine.line}"
   )
 
+lazy val classpathFile = taskKey[File]("Writes the classpath to a file, one entry a line.")
+
+/** Spark's own test suites, to be run on our jar by integration/run. Knows the provider by name only, and stays out of the jar. */
+lazy val integration = project
+  .in(file("integration/spark-suites"))
+  .settings(
+    scalacOptions ++= Compiler.scala,
+    javacOptions ++= Compiler.java ++ Seq("-Xlint:-classfile", "-proc:none"), // Byte Buddy has annotations of others
+    libraryDependencies ++= Dependencies.integration,
+    publishMavenStyle := false,
+    Compile / scalaSource := baseDirectory.value / "src",
+    Compile / javaSource := baseDirectory.value / "src",
+    target := file("target/integration").getAbsoluteFile,
+    classpathFile := {
+      val file = target.value / "classpath"
+      IO.writeLines(file, (Compile / fullClasspath).value.map(_.data.getAbsolutePath))
+      file
+    }
+  )
+
 lazy val pythonJar = taskKey[File]("Puts the jar where the Python package looks for it.")
 
 /** The jar people get: core and spark in one, and nothing of anyone else's, because Spark ships everything they need. */

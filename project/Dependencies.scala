@@ -22,7 +22,19 @@ object Dependencies {
     Seq("log4j-slf4j2-impl", "log4j-core").map("org.apache.logging.log4j" % _ % "2.25.4" % Test)
 
   /** Spark's own test harness: StreamTest, SharedSparkSession and what they stand on. */
-  val sparkTest: Seq[ModuleID] =
+  private val sparkSuites: Seq[ModuleID] =
     Seq("spark-sql", "spark-sql-api", "spark-catalyst", "spark-core", "spark-common-utils", "spark-tags")
-      .map(name => ("org.apache.spark" %% name % SparkLine.version % Test).classifier("tests").intransitive())
+      .map(name => ("org.apache.spark" %% name % SparkLine.version).classifier("tests").intransitive())
+
+  val sparkTest: Seq[ModuleID] = sparkSuites.map(_ % Test)
+
+  /** What Spark's suites need to run; the versions are those of Spark's pom. */
+  val integration: Seq[ModuleID] = sparkSuites ++ test.map(_.withConfigurations(None)) ++ Seq(
+    "org.apache.spark" %% "spark-sql" % SparkLine.version,
+    ("org.apache.spark" %% "spark-network-common" % SparkLine.version).classifier("tests").intransitive(),
+    "org.scalatestplus" %% "mockito-5-18" % "3.2.19.0",
+    "org.mockito" % "mockito-core" % "5.23.0",
+    "net.bytebuddy" % "byte-buddy" % "1.18.4",
+    "net.bytebuddy" % "byte-buddy-agent" % "1.18.4"
+  )
 }
