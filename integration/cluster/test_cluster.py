@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-FILES = 24
+FILES = 16
 ROWS = 5_000
 KEYS = 1_000
 
@@ -79,7 +79,7 @@ def test_executors_are_killed_and_nothing_is_lost(numbers: Path, tmp_path: Path,
         killed = 0
         assert driver.stdout is not None
         for line in driver.stdout:
-            if line.startswith("batch ") and int(line.split()[1]) in (4, 9, 15):
+            if line.startswith("batch ") and int(line.split()[1]) in (3, 6, 9):
                 for process in executors(driver.pid)[:1]:
                     os.kill(process, signal.SIGKILL)
                     killed += 1
