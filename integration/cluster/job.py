@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-import snapline
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
+
+import snapline
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pyspark
+
 import snapline
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"

@@ -62,7 +62,10 @@ object FixtureContent {
       }
       state.load(LastVersion, None)
       copy(fixture.folder, new File(target, "store"))
-      Files.write(new File(target, "expected.txt").toPath, lines(state).mkString("", "\n", "\n").getBytes("UTF-8")): Unit
+      Files.write(
+        new File(target, "expected.txt").toPath,
+        lines(state).mkString("", "\n", "\n").getBytes("UTF-8")
+      ): Unit
     } finally fixture.close()
   }
 }

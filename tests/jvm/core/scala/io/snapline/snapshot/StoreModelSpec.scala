@@ -17,10 +17,14 @@ class StoreModelSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
     PropertyCheckConfiguration(minSuccessful = 25)
 
-  for ((name, tableBytes, compress) <- Seq(("roomy table", 64L << 20, true), ("no room in the table", 0L, true), ("uncompressed", 0L, false))) {
+  for (
+    (name, tableBytes, compress) <-
+      Seq(("roomy table", 64L << 20, true), ("no room in the table", 0L, true), ("uncompressed", 0L, false))
+  ) {
     test(s"a store behaves as a map: $name") {
       forAll(Gen.listOfN(200, step)) { steps =>
-        val settings = StateSettings(compress = compress, retain = 4, minStale = 1, policy = SnapshotPolicy(minChangelogs = 3))
+        val settings =
+          StateSettings(compress = compress, retain = 4, minStale = 1, policy = SnapshotPolicy(minChangelogs = 3))
         val fixture = new StoreFixture(settings, tableBytes)
         try new Run(fixture).play(steps)
         finally fixture.close()
@@ -94,11 +98,15 @@ object StoreModelSpec {
     private def load(): Unit = {
       state.load(version, refs.get(version).map(_.uid).filter(_ => count % 2 == 0))
       now = committed(version)
-      names.foreach { case (id, name) => state.backend.createFamily(name, keyGroups = false, multi = id == Multi, internal = false) }
+      names.foreach { case (id, name) =>
+        state.backend.createFamily(name, keyGroups = false, multi = id == Multi, internal = false)
+      }
     }
 
     private def family(id: Int): ColumnFamily = state.backend.family(names(id))
-    private def value(length: Int): Bytes = { count += 1; Vector.tabulate(length)(i => (count + i * (length % 7)).toByte) }
+    private def value(length: Int): Bytes = {
+      count += 1; Vector.tabulate(length)(i => (count + i * (length % 7)).toByte)
+    }
 
     def play(steps: Seq[Step]): Unit = {
       steps.foreach(take)

@@ -57,4 +57,9 @@ final class StoreClosed(found: String, action: String, cause: Throwable = null)
 
 /** A promise of the code to itself is broken: a bug. */
 final class InternalError(found: String, cause: Throwable = null)
-    extends SnaplineException("SNAPLINE-INTERNAL", found, "report it with the log of the executor; the checkpoint in storage is untouched.", cause)
+    extends SnaplineException(
+      "SNAPLINE-INTERNAL",
+      found,
+      "report it with the log of the executor; the checkpoint in storage is untouched.",
+      cause
+    )

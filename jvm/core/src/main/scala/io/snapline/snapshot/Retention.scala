@@ -58,7 +58,8 @@ private[snapshot] final class Retention(
     val below = folder.refs.filter(_.version < base.version).toSeq.sortBy(_.version)
     val versions = below.map(_.version).distinct
     val last = if (settings.maxDeletes > 0) versions.take(settings.maxDeletes).lastOption else versions.lastOption
-    val (going, staying) = (folder.refs.toSeq).partition(ref => last.exists(ref.version <= _) && ref.version < base.version)
+    val (going, staying) =
+      (folder.refs.toSeq).partition(ref => last.exists(ref.version <= _) && ref.version < base.version)
     val goingHandles = going.filter(folder.handles.contains)
     // What a handle that goes named may go with it; what nobody names may belong to an upload under way.
     val released = goingHandles.flatMap(named).toSet
@@ -74,7 +75,9 @@ private[snapshot] final class Retention(
         !names(file.name) && (released(file.name) || file.modified < orphanBefore)
       }
       gone.foreach(file => storage.delete(file.name))
-      log.info(s"Cleaned up ${storage.location}: ${going.size} versions below $base and ${gone.size} table files removed.")
+      log.info(
+        s"Cleaned up ${storage.location}: ${going.size} versions below $base and ${gone.size} table files removed."
+      )
     }
   }
 
@@ -85,7 +88,9 @@ private[snapshot] final class Retention(
     try Some(files.handleMeta(ref).files.map(_.storedName))
     catch {
       case e: SnaplineException =>
-        log.warn(s"The handle $ref in ${storage.location} cannot be read; table files are left where they are: ${e.getMessage}")
+        log.warn(
+          s"The handle $ref in ${storage.location} cannot be read; table files are left where they are: ${e.getMessage}"
+        )
         None
     }
 }

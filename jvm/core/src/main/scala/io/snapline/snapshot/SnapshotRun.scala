@@ -42,6 +42,9 @@ private[snapshot] final class SnapshotRun(
     } catch {
       case e: Exception =>
         if (rethrow) throw e
-        log.warn(s"The snapshot of version $ref of ${storage.location} failed; changelogs keep the state safe, and a later commit tries again.", e)
+        log.warn(
+          s"The snapshot of version $ref of ${storage.location} failed; changelogs keep the state safe, and a later commit tries again.",
+          e
+        )
     } finally held.snapshotEnded()
 }

@@ -7,7 +7,9 @@ import io.snapline.storage.{CheckpointStorage, StoredFile}
 private[snapshot] final class StoreFolder(val storage: CheckpointStorage, files: Seq[StoredFile]) {
   private val parsed = files.flatMap(file => VersionRef.parse(file.name).map { case (ref, kind) => (ref, kind, file) })
 
-  val changelogs: Map[VersionRef, StoredFile] = parsed.collect { case (ref, VersionRef.Changelog, file) => ref -> file }.toMap
+  val changelogs: Map[VersionRef, StoredFile] = parsed.collect { case (ref, VersionRef.Changelog, file) =>
+    ref -> file
+  }.toMap
   val handles: Map[VersionRef, StoredFile] = parsed.collect { case (ref, VersionRef.Handle, file) => ref -> file }.toMap
 
   def refs: Set[VersionRef] = changelogs.keySet ++ handles.keySet

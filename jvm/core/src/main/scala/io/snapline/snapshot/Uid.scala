@@ -24,7 +24,9 @@ final class UidClock(wallClock: () => Long = () => System.currentTimeMillis()) {
     val time = last.updateAndGet(seen => math.max(seen + 1, wallClock()))
     val random = new Array[Byte](10)
     UidClock.Random.nextBytes(random)
-    def bits(from: Int, count: Int): Long = (0 until count).foldLeft(0L)((sum, i) => sum << 8 | (random(from + i) & 0xffL))
+    def bits(from: Int, count: Int): Long = (0 until count).foldLeft(0L)((sum, i) =>
+      sum << 8 | (random(from + i) & 0xffL)
+    )
     val high = (time & 0xffffffffffffL) << 16 | 0x7000L | (bits(0, 2) & 0x0fffL)
     val low = (bits(2, 8) & 0x3fffffffffffffffL) | 0x8000000000000000L
     new UUID(high, low).toString

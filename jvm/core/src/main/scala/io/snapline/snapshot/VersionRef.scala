@@ -14,12 +14,13 @@ object VersionRef {
   val Handle = "handle"
 
   /** Only uids of version 7: Spark's own providers name files with those of version 4. */
-  private val Name: Regex = """(\d{1,18})_([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\.(changelog|handle)""".r
+  private val Name: Regex =
+    """(\d{1,18})_([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\.(changelog|handle)""".r
 
   /** The reference and kind a file name stands for. */
   def parse(name: String): Option[(VersionRef, String)] = name match {
     case Name(version, uid, kind) => Some((VersionRef(version.toLong, uid), kind))
-    case _                        => None
+    case _ => None
   }
 
   def isUid(text: String): Boolean = parse(s"0_$text.$Handle").isDefined

@@ -23,12 +23,26 @@ trait ColumnFamily {
 
   final def contains(key: Array[Byte]): Boolean = contains(key, 0, key.length)
 
-  def put(key: Array[Byte], keyOffset: Int, keyLength: Int, value: Array[Byte], valueOffset: Int, valueLength: Int): Unit
+  def put(
+      key: Array[Byte],
+      keyOffset: Int,
+      keyLength: Int,
+      value: Array[Byte],
+      valueOffset: Int,
+      valueLength: Int
+  ): Unit
 
   final def put(key: Array[Byte], value: Array[Byte]): Unit = put(key, 0, key.length, value, 0, value.length)
 
   /** Appends the bytes to the value; a missing value counts as empty. */
-  def merge(key: Array[Byte], keyOffset: Int, keyLength: Int, value: Array[Byte], valueOffset: Int, valueLength: Int): Unit
+  def merge(
+      key: Array[Byte],
+      keyOffset: Int,
+      keyLength: Int,
+      value: Array[Byte],
+      valueOffset: Int,
+      valueLength: Int
+  ): Unit
 
   final def merge(key: Array[Byte], value: Array[Byte]): Unit = merge(key, 0, key.length, value, 0, value.length)
 

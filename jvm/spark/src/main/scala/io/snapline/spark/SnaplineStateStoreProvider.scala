@@ -126,7 +126,8 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
       endId: Option[String]
   ): ChangeIterator = {
     val name = family.getOrElse(StateStore.DEFAULT_COL_FAMILY_NAME)
-    val codec = families.get(name).getOrElse(throw StateStoreErrors.unsupportedOperationOnMissingColumnFamily("changes", name))
+    val codec =
+      families.get(name).getOrElse(throw StateStoreErrors.unsupportedOperationOnMissingColumnFamily("changes", name))
     new ChangeDataReader(location.storage, codec, startVersion, endVersion, endId)
   }
 
@@ -136,7 +137,17 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
     val stamp = stamps.acquireStamp()
     try {
       loading(version)(load)
-      new SnaplineStateStore(this, version, stamp, readOnly, forceSnapshot, useColumnFamilies, conf, configuration, validation)
+      new SnaplineStateStore(
+        this,
+        version,
+        stamp,
+        readOnly,
+        forceSnapshot,
+        useColumnFamilies,
+        conf,
+        configuration,
+        validation
+      )
     } catch { case e: Throwable => stamps.releaseStamp(stamp, throwEx = false): Unit; throw e }
   }
 
@@ -145,8 +156,9 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
       load
       families.bind(state.backend)
     } catch {
-      case e: StateNotFound => throw StateInternals.cannotRead(s"${id.storeCheckpointLocation()}: version $version does not exist", e)
-      case e: Throwable     => throw StateInternals.cannotLoad(e)
+      case e: StateNotFound =>
+        throw StateInternals.cannotRead(s"${id.storeCheckpointLocation()}: version $version does not exist", e)
+      case e: Throwable => throw StateInternals.cannotLoad(e)
     }
 
   /** In checkpoint format 1 Spark names no attempt. */

@@ -19,11 +19,11 @@ final class BatchBuilder {
 
   def add(page: Array[Byte], entry: Entry, nativeFamily: Int): Unit = {
     val tag = entry.op match {
-      case Op.Put         => BatchBuilder.Value
-      case Op.Delete      => BatchBuilder.Deletion
-      case Op.Merge       => BatchBuilder.Merge
+      case Op.Put => BatchBuilder.Value
+      case Op.Delete => BatchBuilder.Deletion
+      case Op.Merge => BatchBuilder.Merge
       case Op.DeleteRange => BatchBuilder.RangeDeletion
-      case other          => throw new InternalError(s"Operation $other is queued for RocksDB.")
+      case other => throw new InternalError(s"Operation $other is queued for RocksDB.")
     }
     ensure(16 + entry.keyLength + entry.valueLength)
     bytes(used) = tag

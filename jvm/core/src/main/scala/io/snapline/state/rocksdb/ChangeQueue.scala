@@ -15,6 +15,7 @@ import io.snapline.state.rowtable.Page
   *   writes the entries of a page between two offsets to RocksDB
   */
 final class ChangeQueue(applyRun: (Page, Int, Int) => Unit) {
+
   /** Guarded by its own monitor, held for moments only. */
   private val items = new ArrayDeque[ChangeQueue.Item]
   private val draining = new ReentrantLock

@@ -39,9 +39,9 @@ private[rocksdb] final class RocksDbFamily(
     else {
       backend.hits += 1
       table.entry.op match {
-        case Op.Put   => table.copyValue()
+        case Op.Put => table.copyValue()
         case Op.Merge => readMerged(key, offset, length)
-        case _        => null
+        case _ => null
       }
     }
   }
@@ -72,9 +72,9 @@ private[rocksdb] final class RocksDbFamily(
       if (slot >= 0) {
         backend.hits += 1
         values(i) = table.entry.op match {
-          case Op.Put   => table.copyValue()
+          case Op.Put => table.copyValue()
           case Op.Merge => readMerged(key, 0, key.length)
-          case _        => null
+          case _ => null
         }
       } else if (nativeHas) {
         if (missing.size == places.length) places = java.util.Arrays.copyOf(places, places.length * 2)
@@ -87,7 +87,11 @@ private[rocksdb] final class RocksDbFamily(
     values
   }
 
-  private def readAllBelow(missing: java.util.List[Array[Byte]], places: Array[Int], values: Array[Array[Byte]]): Unit = {
+  private def readAllBelow(
+      missing: java.util.List[Array[Byte]],
+      places: Array[Int],
+      values: Array[Array[Byte]]
+  ): Unit = {
     backend.checkSound()
     val found = backend.open.db.multiGetAsList(
       backend.open.reads,

@@ -99,7 +99,10 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
   def families: Seq[String] = synchronized(handles.keys.toSeq)
 
   def family(name: String): ColumnFamilyHandle = synchronized {
-    handles.getOrElseUpdate(name, db.createColumnFamily(new ColumnFamilyDescriptor(name.getBytes("UTF-8"), familyOptions)))
+    handles.getOrElseUpdate(
+      name,
+      db.createColumnFamily(new ColumnFamilyDescriptor(name.getBytes("UTF-8"), familyOptions))
+    )
   }
 
   def dropFamily(name: String): Unit = synchronized {

@@ -10,7 +10,8 @@ private[rocksdb] object RocksDbMetrics {
   def fill(own: BackendMetrics, instance: RocksDbInstance): BackendMetrics = {
     val counters = instance.statistics
     own.copy(
-      nativeBytes = instance.property("rocksdb.cur-size-all-mem-tables") + instance.property("rocksdb.estimate-table-readers-mem"),
+      nativeBytes = instance.property("rocksdb.cur-size-all-mem-tables") +
+        instance.property("rocksdb.estimate-table-readers-mem"),
       nativeReads = counters.getTickerCount(TickerType.NUMBER_KEYS_READ),
       blockCacheHits = counters.getTickerCount(TickerType.BLOCK_CACHE_HIT),
       blockCacheMisses = counters.getTickerCount(TickerType.BLOCK_CACHE_MISS),

@@ -6,7 +6,8 @@ import io.snapline.error.StorageFailure
 import io.snapline.state.{LocalSnapshot, PendingSnapshot}
 
 /** A marker in the change queue. Owns `target` until `materialize` hands it over. */
-private[rocksdb] final class RocksDbPendingSnapshot(target: File, backend: RocksDbBackend) extends PendingSnapshot with Runnable {
+private[rocksdb] final class RocksDbPendingSnapshot(target: File, backend: RocksDbBackend) extends PendingSnapshot
+    with Runnable {
   @volatile private var done = false
   @volatile private var discarded = false
   private var failure: Throwable = _
@@ -22,7 +23,8 @@ private[rocksdb] final class RocksDbPendingSnapshot(target: File, backend: Rocks
 
   override def materialize(): LocalSnapshot = {
     backend.drainUntil(() => done)
-    if (!done || discarded) throw new StorageFailure("A snapshot was given up before it was made.", "nothing; the next one follows.")
+    if (!done || discarded)
+      throw new StorageFailure("A snapshot was given up before it was made.", "nothing; the next one follows.")
     if (failure != null) {
       RocksDbBackend.deleteFolder(target)
       throw new StorageFailure(

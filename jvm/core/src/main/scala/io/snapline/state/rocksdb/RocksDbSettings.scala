@@ -7,6 +7,6 @@ final case class RocksDbSettings(compression: String = "lz4") {
   private[rocksdb] def compressionType: CompressionType = compression match {
     case "none" => CompressionType.NO_COMPRESSION
     case "zstd" => CompressionType.ZSTD_COMPRESSION
-    case _      => CompressionType.LZ4_COMPRESSION
+    case _ => CompressionType.LZ4_COMPRESSION
   }
 }

@@ -27,7 +27,8 @@ final class PageMemory(val limit: Long) {
   private[rowtable] def give(bytes: Long): Unit = taken.addAndGet(-bytes)
 
   /** Whether a table that holds `own` bytes has to make room before it takes `more`. */
-  def mustMakeRoom(own: Long, more: Long): Boolean = own + more > PageMemory.Floor && taken.get + more > limit && own + more > share
+  def mustMakeRoom(own: Long, more: Long): Boolean = own + more > PageMemory.Floor && taken.get + more > limit &&
+    own + more > share
 }
 
 object PageMemory {

@@ -228,7 +228,8 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
   private def dropOldest(): Unit = {
     madeRoom = true
     val page = pages.poll()
-    if (page == null) throw new StorageFailure("A row table has no page left to drop.", "give the state backend more memory.")
+    if (page == null)
+      throw new StorageFailure("A row table has no page left to drop.", "give the state backend more memory.")
     if (page == clean) clean = null
     else if (page == log) {
       owner.closed(page)

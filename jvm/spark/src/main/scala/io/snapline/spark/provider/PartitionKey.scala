@@ -19,11 +19,11 @@ private[provider] object PartitionKey {
     spec match {
       case NoPrefixKeyStateEncoderSpec(_) if Seq(store, family).exists(_.endsWith("keyWithIndexToValue")) =>
         Some(columns(schema, schema.length - 1))
-      case NoPrefixKeyStateEncoderSpec(_)           => Some(columns(schema, schema.length))
+      case NoPrefixKeyStateEncoderSpec(_) => Some(columns(schema, schema.length))
       case PrefixKeyScanStateEncoderSpec(_, prefix) => Some(ofPrefix(family, schema, prefix))
       case TimestampAsPostfixKeyStateEncoderSpec(_) => Some(columns(schema, schema.length - 1))
-      case TimestampAsPrefixKeyStateEncoderSpec(_)  => None
-      case RangeKeyScanStateEncoderSpec(_, _)       => None
+      case TimestampAsPrefixKeyStateEncoderSpec(_) => None
+      case RangeKeyScanStateEncoderSpec(_, _) => None
     }
   }
 

@@ -107,7 +107,7 @@ object ProviderSettings {
         case "k" => 10
         case "m" => 20
         case "g" => 30
-        case _   => 0
+        case _ => 0
       }
       Try(Math.multiplyExact(count.toLong, 1L << shift)).toOption
     case _ => None

@@ -372,12 +372,14 @@ private[spark] final class SnaplineStateStore(
     if (!isInternal && name.charAt(0) == '$') throw StateStoreErrors.cannotCreateColumnFamilyWithReservedChars(name)
   }
 
-  private def verify(condition: Boolean, message: String): Unit = if (!condition) throw new IllegalStateException(message)
+  private def verify(condition: Boolean, message: String): Unit =
+    if (!condition) throw new IllegalStateException(message)
 
   /** Every use of the store passes here: it must be open, and this task's. */
   private def transition(operation: Operation): Unit = {
     stamps.verifyStamp(stamp)
-    if (phase != Updating) throw StateStoreErrors.stateStoreOperationOutOfOrder(s"Cannot ${operation.verb} after $phase")
+    if (phase != Updating)
+      throw StateStoreErrors.stateStoreOperationOutOfOrder(s"Cannot ${operation.verb} after $phase")
     if (operation ne Update) {
       if (operation ne Abort) stamps.releaseStamp(stamp): Unit
       phase = operation.leadsTo

@@ -71,8 +71,8 @@ private object StateLocation {
   val MaxParallelism = "maxParallelism"
 
   def setting(property: String): String = property match {
-    case Encoding    => "spark.sql.streaming.stateStore.encodingFormat"
+    case Encoding => "spark.sql.streaming.stateStore.encodingFormat"
     case RowChecksum => "spark.sql.streaming.stateStore.rowChecksum.enabled"
-    case _           => ProviderSettings.MaxParallelism
+    case _ => ProviderSettings.MaxParallelism
   }
 }
