@@ -28,7 +28,7 @@ final class StoreFixture(
 
   val factory: BackendFactory = new BackendFactory {
     override def kind: String = RocksDbBackend.Kind
-    override def newFolder(): File = new File(root, s"local/${number.incrementAndGet()}/db")
+    override def newFolder(): File = new File(root, s"local/db-${number.incrementAndGet()}")
     override def open(folder: File, restored: Boolean): KeyedBackend =
       new RocksDbBackend(folder, restored, RocksDbSettings(), StoreFixture.memory, pages)
   }
@@ -43,11 +43,7 @@ final class StoreFixture(
   def memoryUsed: Long = pages.used
 
   /** Local folders that nobody has deleted. */
-  def localFolders: Seq[String] =
-    Option(new File(
-      root,
-      "local"
-    ).listFiles()).toSeq.flatten.flatMap(f => Option(f.listFiles()).toSeq.flatten).map(_.getPath)
+  def localFolders: Seq[String] = Option(new File(root, "local").list()).toSeq.flatten
 
   def fileNames: Seq[String] = Option(folder.list()).toSeq.flatten.sorted
 

@@ -37,10 +37,16 @@ private[snapshot] final class HeldState(loaded: Long, val backend: KeyedBackend,
   /** Their bytes in storage. */
   def changelogBytes: Long = synchronized(bytes)
 
-  def committed(meta: ChangelogMeta, retain: Int): Unit = synchronized {
+  /** The snapshot below, changelogs since and their bytes, as of one moment: a snapshot may end meanwhile. */
+  def position: (Option[HandleMeta], Int, Long) = synchronized((lastSnapshot, changelogs, bytes))
+
+  /** @param length
+    *   of the changelog in storage
+    */
+  def committed(meta: ChangelogMeta, length: Long, retain: Int): Unit = synchronized {
     newest = Some(meta.ref)
-    changelogs = meta.snapshotDistance
-    bytes = meta.changelogBytes
+    changelogs += 1
+    bytes += length
     recent.put(meta.ref.version, meta.snapshot)
     while (recent.size > retain + 1) recent.pollFirstEntry(): Unit
   }

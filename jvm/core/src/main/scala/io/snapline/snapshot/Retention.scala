@@ -5,7 +5,7 @@ import java.util.concurrent.{ConcurrentSkipListMap, TimeUnit}
 import org.slf4j.LoggerFactory
 
 import io.snapline.error.SnaplineException
-import io.snapline.storage.CheckpointStorage
+import io.snapline.storage.{CheckpointStorage, StoredFile}
 
 /** Clean-up of one store's folder (docs/FORMAT.md section 7): removes what loading any of the newest versions does not take. */
 private[snapshot] final class Retention(
@@ -55,25 +55,34 @@ private[snapshot] final class Retention(
     }
 
   private def remove(folder: StoreFolder, base: VersionRef): Unit = {
-    val below = folder.refs.filter(_.version < base.version).toSeq.sortBy(_.version)
-    val versions = below.map(_.version).distinct
+    // After the handles: a table file of an upload that ends meanwhile is young, and stays.
+    val tables = storage.list(TableFile.Folder)
+    if (isWhole(base, tables)) remove(folder, base, tables)
+    else log.warn(
+      s"Clean-up of ${storage.location} waits: the snapshot $base is not whole, older files may be needed in its stead."
+    )
+  }
+
+  private def isWhole(base: VersionRef, tables: Seq[StoredFile]): Boolean = {
+    val lengths = tables.map(file => file.name -> file.length).toMap
+    read(base).exists(_.files.forall(file => lengths.get(file.storedName).contains(file.length)))
+  }
+
+  private def remove(folder: StoreFolder, base: VersionRef, tables: Seq[StoredFile]): Unit = {
+    val versions = folder.refs.map(_.version).filter(_ < base.version).toSeq.sorted
     val last = if (settings.maxDeletes > 0) versions.take(settings.maxDeletes).lastOption else versions.lastOption
-    val (going, staying) =
-      (folder.refs.toSeq).partition(ref => last.exists(ref.version <= _) && ref.version < base.version)
+    val (going, staying) = folder.refs.toSeq.partition(ref => last.exists(ref.version <= _))
     val goingHandles = going.filter(folder.handles.contains)
     // What a handle that goes named may go with it; what nobody names may belong to an upload under way.
-    val released = goingHandles.flatMap(named).toSet
+    val released = goingHandles.flatMap(named(_).getOrElse(Nil)).toSet
     goingHandles.foreach(ref => storage.delete(ref.handleName))
     going.filter(folder.changelogs.contains).foreach(ref => storage.delete(ref.changelogName))
 
-    val kept = staying.filter(folder.handles.contains)
-    val keptNames = kept.map(ref => readNamed(ref))
+    val keptNames = staying.filter(folder.handles.contains).map(named)
     if (keptNames.forall(_.isDefined)) {
       val names = keptNames.flatMap(_.get).toSet
       val orphanBefore = now() - TimeUnit.DAYS.toMillis(1)
-      val gone = storage.list(TableFile.Folder).filter { file =>
-        !names(file.name) && (released(file.name) || file.modified < orphanBefore)
-      }
+      val gone = tables.filter(file => !names(file.name) && (released(file.name) || file.modified < orphanBefore))
       gone.foreach(file => storage.delete(file.name))
       log.info(
         s"Cleaned up ${storage.location}: ${going.size} versions below $base and ${gone.size} table files removed."
@@ -81,11 +90,11 @@ private[snapshot] final class Retention(
     }
   }
 
-  private def named(ref: VersionRef): Seq[String] = readNamed(ref).getOrElse(Nil)
+  private def named(ref: VersionRef): Option[Seq[String]] = read(ref).map(_.files.map(_.storedName))
 
   /** None: the handle cannot be read, so nobody knows what it names. */
-  private def readNamed(ref: VersionRef): Option[Seq[String]] =
-    try Some(files.handleMeta(ref).files.map(_.storedName))
+  private def read(ref: VersionRef): Option[HandleMeta] =
+    try Some(files.handleMeta(ref))
     catch {
       case e: SnaplineException =>
         log.warn(

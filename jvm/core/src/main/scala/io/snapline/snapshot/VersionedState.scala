@@ -55,6 +55,7 @@ final class VersionedState(
   private var changesAtBegin = 0L
   @volatile private var isClosed = false
   @volatile private var statistics = StateStatistics()
+  private val noting = new Object
 
   /** The backend with the version loaded last. */
   def backend: KeyedBackend = {
@@ -78,7 +79,7 @@ final class VersionedState(
   def load(version: Long, uid: Option[String], empty: Boolean = false): Unit = {
     checkOpen()
     val begun = System.nanoTime()
-    if (dirty) drop()
+    if (dirty) abandon()
     val fromStorage = empty || !holds(version, uid)
     if (fromStorage) {
       drop()
@@ -86,11 +87,11 @@ final class VersionedState(
     }
     begin(version)
     val took = millis(begun)
-    statistics = statistics.copy(
+    measured(_.copy(
       loadMs = took,
       loadedFromStorage = fromStorage && version > 0 && !empty,
       replayed = if (fromStorage && version > 0 && !empty) held.distance else 0
-    )
+    ))
   }
 
   /** Like `load`, from one given snapshot; for reading old state. */
@@ -136,41 +137,45 @@ final class VersionedState(
   def commit(forceSnapshot: Boolean = false): VersionRef = {
     checkOpen()
     val begun = System.nanoTime()
+    val changelog = writer
     try {
       held.backend.cutChanges()
+      val (snapshot, distance, bytes) = held.position
       val meta = ChangelogMeta(
-        writer.ref,
+        changelog.ref,
         held.ref,
-        held.snapshot.map(_.ref),
+        snapshot.map(_.ref),
         held.backend.families.map(f => FamilyState(f.descriptor, f.keyCount)),
-        writer.entries,
-        writer.rawBytes,
-        held.distance + 1,
-        held.changelogBytes + writer.bytesWritten,
+        changelog.entries,
+        changelog.rawBytes,
+        distance + 1,
+        bytes + changelog.bytesWritten,
         System.currentTimeMillis(),
         origin
       )
-      writer.finish(meta)
-      held.committed(meta, settings.retain)
+      changelog.finish(meta)
+      held.committed(meta, changelog.bytesWritten, settings.retain)
     } catch {
       case e: Throwable =>
         abandon()
         throw e
     }
+    // It counts: an abort that comes now has nothing to take back.
+    writer = null
     changesAtBegin = held.backend.changeCount
-    statistics = statistics.copy(changelogMs = millis(begun), changelogBytes = writer.bytesWritten)
+    measured(_.copy(changelogMs = millis(begun), changelogBytes = changelog.bytesWritten))
     if (forceSnapshot) {
       held.claimSnapshotWaiting()
-      snapshotRun(writer.ref).run(rethrow = true)
+      snapshotRun(changelog.ref).run(rethrow = true)
     } else if (settings.policy.due(held.distance, held.changelogBytes, held.snapshot.fold(0L)(_.stateBytes))) {
       // One at a time: a slow store must not gather work.
       if (held.claimSnapshot()) {
-        val run = snapshotRun(writer.ref)
+        val run = snapshotRun(changelog.ref)
         pool.submit(() => run.run(rethrow = false))
       }
     }
-    statistics = statistics.copy(commitMs = millis(begun))
-    writer.ref
+    measured(_.copy(commitMs = millis(begun)))
+    changelog.ref
   }
 
   private def snapshotRun(ref: VersionRef): SnapshotRun =
@@ -179,13 +184,18 @@ final class VersionedState(
 
   private def note(meta: HandleMeta, millis: Long): Unit = {
     snapshotMade(meta.ref.version)
-    statistics = statistics.copy(
+    measured(_.copy(
       snapshotVersion = meta.ref.version,
       snapshotMs = millis,
       snapshotFiles = meta.uploadedFiles,
       snapshotBytes = meta.uploadedBytes,
       reusedFiles = meta.files.size - meta.uploadedFiles
-    )
+    ))
+  }
+
+  /** Snapshots end in threads of their own. */
+  private def measured(change: StateStatistics => StateStatistics): Unit = noting.synchronized {
+    statistics = change(statistics)
   }
 
   /** Forgets the changes since `load`. Harmless when there are none. */
