@@ -27,14 +27,14 @@ private[spark] final class SnaplineStateStore(
     configuration: Configuration,
     validation: RowValidation
 ) extends StateStore {
-  import SnaplineStateStore._
+  import StorePhase._
 
   private val log = LoggerFactory.getLogger(classOf[SnaplineStateStore])
   private val stamps = provider.stamps
   private val state = provider.state
   private val base: Option[VersionRef] = state.current
   private val before: BackendMetrics = state.backend.metrics
-  @volatile private var phase: Phase = Updating
+  @volatile private var phase: StorePhase = Updating
   private var validated = !validation.enabled
   private var committed: Option[VersionRef] = None
   private var lastMetrics = StateStoreMetrics(0, 0, Map.empty, Map.empty)
@@ -145,28 +145,11 @@ private[spark] final class SnaplineStateStore(
     listPairs((family, family.rows.iterate()))
   }
 
-  private def pairs(scan: (StateFamily, RowCursor)): StateStoreIterator[UnsafeRowPair] = {
-    val (family, cursor) = scan
-    val pair = new UnsafeRowPair
-    val rows = new CursorIterator(cursor).map { _ =>
-      val key = cursor.key
-      pair.withRows(family.decodeKey(key), family.decodeValue(key, cursor.value))
-      checked(pair.key, pair.value): Unit
-      pair
-    }
-    new StateStoreIterator(rows, () => cursor.close())
-  }
+  private def pairs(scan: (StateFamily, RowCursor)): StateStoreIterator[UnsafeRowPair] =
+    RowScan.pairs(scan._1, scan._2, (key, value) => checked(key, value): Unit)
 
-  private def listPairs(scan: (StateFamily, RowCursor)): StateStoreIterator[UnsafeRowPair] = {
-    val (family, cursor) = scan
-    val pair = new UnsafeRowPair
-    val rows = new CursorIterator(cursor).flatMap { _ =>
-      val key = cursor.key
-      val keyRow = family.decodeKey(key)
-      family.decodeValues(key, cursor.value).map(value => pair.withRows(keyRow, value))
-    }
-    new StateStoreIterator(rows, () => cursor.close())
-  }
+  private def listPairs(scan: (StateFamily, RowCursor)): StateStoreIterator[UnsafeRowPair] =
+    RowScan.listPairs(scan._1, scan._2)
 
   private def checked(key: UnsafeRow, value: UnsafeRow): UnsafeRow = {
     if (!validated && value != null) {
@@ -346,7 +329,7 @@ private[spark] final class SnaplineStateStore(
     if (name eq lastName) lastFamily
     else {
       if (name != StateStore.DEFAULT_COL_FAMILY_NAME) {
-        if (!useColumnFamilies) throw StateStoreErrors.unsupportedOperationException(operation, OneFamily)
+        if (!useColumnFamilies) throw StateStoreErrors.unsupportedOperationException(operation, StateFamily.OneFamily)
         if (name.isEmpty || name.trim != name) {
           throw StateStoreErrors.cannotUseColumnFamilyWithInvalidName(operation, name)
         }
@@ -365,7 +348,7 @@ private[spark] final class SnaplineStateStore(
   }
 
   private def checkFamilyChange(operation: String, name: String, isInternal: Boolean): Unit = {
-    if (!useColumnFamilies) throw StateStoreErrors.unsupportedOperationException(operation, OneFamily)
+    if (!useColumnFamilies) throw StateStoreErrors.unsupportedOperationException(operation, StateFamily.OneFamily)
     if (name.isEmpty || name.trim != name || (name == StateStore.DEFAULT_COL_FAMILY_NAME && !isInternal)) {
       throw StateStoreErrors.cannotUseColumnFamilyWithInvalidName(operation, name)
     }
@@ -383,41 +366,6 @@ private[spark] final class SnaplineStateStore(
     if (operation ne Update) {
       if (operation ne Abort) stamps.releaseStamp(stamp): Unit
       phase = operation.leadsTo
-    }
-  }
-}
-
-private object SnaplineStateStore {
-  val OneFamily = "multiple column families is disabled in SnaplineStateStoreProvider"
-
-  sealed abstract class Phase(name: String) { override def toString: String = name }
-  case object Updating extends Phase("UPDATING")
-  case object Committed extends Phase("COMMITTED")
-  case object Aborted extends Phase("ABORTED")
-  case object Released extends Phase("RELEASED")
-
-  final class Operation(val verb: String, val leadsTo: Phase)
-  val Update = new Operation("update", Updating)
-  val Commit = new Operation("commit", Committed)
-  val Abort = new Operation("abort", Aborted)
-  val Release = new Operation("release", Released)
-
-  /** Steps of a cursor; the rows are read from the cursor itself. */
-  final class CursorIterator(cursor: RowCursor) extends Iterator[Unit] {
-    private var looked = false
-    private var more = false
-
-    override def hasNext: Boolean = {
-      if (!looked) {
-        more = cursor.next()
-        looked = true
-      }
-      more
-    }
-
-    override def next(): Unit = {
-      if (!hasNext) throw new NoSuchElementException("end of the scan")
-      looked = false
     }
   }
 }

@@ -113,6 +113,8 @@ private[spark] final class StateFamily(
 
 private[provider] object StateFamily {
 
+  val OneFamily = "multiple column families is disabled in SnaplineStateStoreProvider"
+
   /** Values of a list follow each other without a byte between. */
   val NoDelimiter = 0
 }
