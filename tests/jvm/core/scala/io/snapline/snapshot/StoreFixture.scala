@@ -16,7 +16,8 @@ import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 final class StoreFixture(
     val settings: StateSettings = StateSettings(policy = SnapshotPolicy(minChangelogs = 3)),
     tableBytes: Long = 64L << 20,
-    storageOf: CheckpointStorage => CheckpointStorage = identity
+    storageOf: CheckpointStorage => CheckpointStorage = identity,
+    pool: SnapshotPool = StoreFixture.pool
 ) extends AutoCloseable {
   private val root = Files.createTempDirectory(StoreFixture.fastDisk.toPath, "snapline-test").toFile
   private val number = new AtomicInteger
@@ -35,7 +36,7 @@ final class StoreFixture(
 
   /** Another process's view of the same store. */
   def open(over: StateSettings = settings): VersionedState = {
-    val state = new VersionedState(storage, factory, over, StoreFixture.pool, StoreFixture.origin, _ => ())
+    val state = new VersionedState(storage, factory, over, pool, StoreFixture.origin, _ => ())
     opened :+= state
     state
   }
@@ -47,8 +48,10 @@ final class StoreFixture(
 
   def fileNames: Seq[String] = Option(folder.list()).toSeq.flatten.sorted
 
+  def closeStores(): Unit = opened.foreach(_.close())
+
   override def close(): Unit = {
-    opened.foreach(_.close())
+    closeStores()
     RocksDbBackend.deleteFolder(root)
   }
 }

@@ -1,0 +1,128 @@
+package io.snapline.state.rocksdb
+
+import java.io.File
+import java.nio.file.{Files, Paths}
+
+import scala.util.Try
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.snapline.state.{ChangeSink, RowCursor}
+import io.snapline.state.rowtable.PageMemory
+
+/** What a backend owns it gives back: native memory, open files, folders. */
+class RocksDbBackendSpec extends AnyFunSuite {
+  private val memory = new RocksDbMemory(16L << 20)
+  private val nowhere: ChangeSink = (_, _, _, _) => ()
+
+  private def withRoot(body: File => Unit): Unit = {
+    val root = Files.createTempDirectory("snapline-backend").toFile
+    try body(root)
+    finally RocksDbBackend.deleteFolder(root)
+  }
+
+  /** Files of this process below a folder; none where the system does not tell. */
+  private def openBelow(root: File): Seq[String] =
+    Option(new File("/proc/self/fd").listFiles()).toSeq.flatten
+      .flatMap(link => Try(Files.readSymbolicLink(Paths.get(link.getPath)).toString).toOption)
+      .filter(_.startsWith(root.getPath))
+
+  private def fill(backend: RocksDbBackend, rows: Int): Unit = {
+    backend.beginChanges(nowhere)
+    val names = Seq("default", "a", "b")
+    names.foreach(backend.createFamily(_, keyGroups = false, multi = false, internal = false))
+    for (name <- names; i <- 0 until rows) backend.family(name).put(f"key$i%05d".getBytes, new Array[Byte](100))
+    backend.cutChanges()
+  }
+
+  test("backends that come and go leave no native memory, no open file and no folder") {
+    withRoot { root =>
+      val pages = new PageMemory(1L << 20)
+      def life(i: Int): Unit = {
+        val backend = new RocksDbBackend(new File(root, s"db-$i"), false, RocksDbSettings(), memory, pages)
+        fill(backend, 300)
+        val cursors = Seq.fill(5)(backend.family("a").iterate())
+        // One at its end, one in the middle, others never moved.
+        while (cursors.head.next()) ()
+        cursors(1).next(): Unit
+        val pending = backend.snapshot()
+        if (i % 3 == 0) RocksDbBackend.deleteFolder(pending.materialize().folder)
+        else if (i % 3 == 1) {
+          backend.family("b").iterate().close()
+          pending.discard()
+        }
+        backend.close()
+        assert(cursors.forall(!_.next()), "a closed backend's cursors have ended")
+        backend.close()
+      }
+      life(0)
+      val before = memory.cache.getUsage
+      (1 to 40).foreach(life)
+      assert(pages.used == 0)
+      assert(openBelow(root).isEmpty)
+      assert(root.list().isEmpty, root.list().mkString(", "))
+      assert(memory.cache.getPinnedUsage <= (1L << 20) && memory.cache.getUsage <= before + (1L << 20))
+    }
+  }
+
+  test("a backend that is never read or scanned opens no RocksDB") {
+    withRoot { root =>
+      val folder = new File(root, "db")
+      val backend = new RocksDbBackend(folder, false, RocksDbSettings(), memory, new PageMemory(16L << 20))
+      fill(backend, 100)
+      assert(backend.family("a").get("key00007".getBytes).length == 100)
+      assert(backend.family("a").get("nothing".getBytes) == null)
+      assert(!folder.exists())
+      backend.close()
+      backend.close()
+    }
+  }
+
+  test("what a snapshot hands over belongs to its taker, whatever becomes of the backend") {
+    withRoot { root =>
+      val folder = new File(root, "db")
+      val backend = new RocksDbBackend(folder, false, RocksDbSettings(), memory, new PageMemory(16L << 20))
+      fill(backend, 100)
+      val local = backend.snapshot().materialize()
+      backend.beginChanges(nowhere)
+      (0 until 100).foreach(i => backend.family("a").delete(f"key$i%05d".getBytes))
+      backend.family("a").iterate().close()
+      backend.close()
+      assert(!folder.exists() && local.tables.nonEmpty && (local.tables ++ local.small).forall(_.isFile))
+      val again = new RocksDbBackend(local.folder, true, RocksDbSettings(), memory, new PageMemory(16L << 20))
+      again.beginChanges(nowhere)
+      again.createFamily("a", keyGroups = false, multi = false, internal = false)
+      assert(count(again.family("a").iterate()) == 100)
+      again.close()
+      assert(root.list().isEmpty)
+    }
+  }
+
+  test("a scan shows its moment, whatever is changed while it runs") {
+    withRoot { root =>
+      val backend =
+        new RocksDbBackend(new File(root, "db"), false, RocksDbSettings(), memory, new PageMemory(16L << 20))
+      fill(backend, 50)
+      backend.beginChanges(nowhere)
+      val family = backend.family("a")
+      val cursor = family.iterate()
+      assert(cursor.next())
+      family.put("key00001".getBytes, "other".getBytes)
+      family.delete("key00002".getBytes)
+      family.put("key99999".getBytes, "late".getBytes)
+      family.deleteRange("key00010".getBytes, "key00020".getBytes)
+      var rows = 1
+      while (cursor.next()) { rows += 1; assert(cursor.value.length == 100) }
+      assert(rows == 50)
+      assert(count(family.iterate()) == 40 && family.keyCount == 40)
+      backend.cutChanges()
+      backend.close()
+    }
+  }
+
+  private def count(cursor: RowCursor): Int = {
+    var rows = 0
+    while (cursor.next()) rows += 1
+    rows
+  }
+}
