@@ -1,6 +1,6 @@
 package io.snapline.snapshot
 
-import java.io.{File, FileOutputStream}
+import java.io.{File, FileOutputStream, IOException}
 import java.nio.file.Files
 import java.util.zip.CRC32C
 
@@ -186,6 +186,13 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
     try fetchFiles(ref, folder)
     catch {
       case e @ (_: CheckpointDamaged | _: StateNotFound) => throw new SnapshotUnsound(e.asInstanceOf[SnaplineException])
+      // What storage throws has a code: this is the local disk.
+      case e: IOException =>
+        throw new StorageFailure(
+          s"Could not write $folder: ${e.getClass.getSimpleName}: ${e.getMessage}.",
+          "free space on the executor's local disk (spark.local.dir); the task is retried, and nothing in the checkpoint was changed.",
+          e
+        )
     }
 
   private def fetchFiles(ref: VersionRef, folder: File): HandleMeta = {

@@ -29,6 +29,7 @@ private[snapshot] final class StoreFolder(val storage: CheckpointStorage, files:
 private[snapshot] object StoreFolder {
   def list(storage: CheckpointStorage): StoreFolder = new StoreFolder(storage, storage.list(""))
 
+  /** Names that Spark gives; its ids are UUIDs of version 4, so that its changelogs are not ours. */
   private def foreign(name: String): Boolean =
-    name.matches("""\d+(_[0-9a-f-]{36})?\.(delta|snapshot|zip)|\d+\.changelog""")
+    name.matches("""\d+(_[0-9a-f-]{36})?\.(delta|snapshot|zip|changelog)""") && VersionRef.parse(name).isEmpty
 }
