@@ -127,7 +127,10 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
   ): ChangeIterator = {
     val name = family.getOrElse(StateStore.DEFAULT_COL_FAMILY_NAME)
     val codec =
-      families.get(name).getOrElse(throw StateStoreErrors.unsupportedOperationOnMissingColumnFamily("changes", name))
+      families.declared(name).getOrElse(throw StateStoreErrors.unsupportedOperationOnMissingColumnFamily(
+        "changes",
+        name
+      ))
     new ChangeDataReader(location.storage, codec, startVersion, endVersion, endId)
   }
 

@@ -245,8 +245,8 @@ private[spark] final class SnaplineStateStore(
   // ---- end
 
   override def commit(): Long = synchronized {
+    expect(Updating)
     try {
-      if (phase != Updating) throw StateStoreErrors.stateStoreOperationOutOfOrder(s"Cannot commit after $phase")
       stamps.verifyStamp(stamp)
       val ref = state.commit(forceSnapshot)
       committed = Some(ref)
@@ -257,14 +257,14 @@ private[spark] final class SnaplineStateStore(
     } catch { case e: Throwable => throw StateInternals.cannotCommit(toString, e) }
   }
 
-  override def abort(): Unit = phase match {
-    case Aborted => ()
-    case Updating =>
+  override def abort(): Unit = {
+    expect(Updating, Aborted)
+    if (phase != Aborted) {
       try {
         transition(Abort)
         state.abort()
       } finally stamps.releaseStamp(stamp, throwEx = false): Unit
-    case _ => throw StateStoreErrors.stateStoreOperationOutOfOrder(s"Cannot abort after $phase")
+    }
   }
 
   override def release(): Unit = {
@@ -275,7 +275,7 @@ private[spark] final class SnaplineStateStore(
   override def hasCommitted: Boolean = phase == Committed
 
   override def metrics: StateStoreMetrics = {
-    if (phase == Updating) throw StateStoreErrors.stateStoreOperationOutOfOrder(s"Cannot get metrics in $phase state")
+    checkEnded()
     lastMetrics
   }
 
@@ -298,17 +298,18 @@ private[spark] final class SnaplineStateStore(
     )
   }
 
-  override def getStateStoreCheckpointInfo(): StateStoreCheckpointInfo = committed match {
-    case Some(ref) =>
-      val ids = conf.enableStateStoreCheckpointIds
-      StateStoreCheckpointInfo(
-        id.partitionId,
-        ref.version,
-        if (ids) Some(ref.uid) else None,
-        if (ids) base.map(_.uid) else None
-      )
-    case None =>
+  override def getStateStoreCheckpointInfo(): StateStoreCheckpointInfo = {
+    checkEnded()
+    val ref = committed.getOrElse {
       throw StateStoreErrors.stateStoreOperationOutOfOrder("Cannot get checkpointInfo without committing the store")
+    }
+    val ids = conf.enableStateStoreCheckpointIds
+    StateStoreCheckpointInfo(
+      id.partitionId,
+      ref.version,
+      if (ids) Some(ref.uid) else None,
+      if (ids) base.map(_.uid) else None
+    )
   }
 
   override def toString: String = s"SnaplineStateStore[stateStoreId=$id, version=$version]"
@@ -357,6 +358,15 @@ private[spark] final class SnaplineStateStore(
 
   private def verify(condition: Boolean, message: String): Unit =
     if (!condition) throw new IllegalStateException(message)
+
+  private def expect(phases: StorePhase*): Unit = if (!phases.contains(phase)) {
+    throw StateStoreErrors.stateStoreOperationOutOfOrder(
+      s"Expected possible states ${phases.mkString("(", ", ", ")")} but found $phase"
+    )
+  }
+
+  private def checkEnded(): Unit =
+    if (phase == Updating) throw StateStoreErrors.stateStoreOperationOutOfOrder(s"Cannot get metrics in $phase state")
 
   /** Every use of the store passes here: it must be open, and this task's. */
   private def transition(operation: Operation): Unit = {

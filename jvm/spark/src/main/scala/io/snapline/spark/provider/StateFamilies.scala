@@ -25,8 +25,11 @@ private[spark] final class StateFamilies(
   /** Whether the default state is declared with another layout than it has in storage, where it is empty. */
   private var defaultUnfit = false
 
+  def declared(name: String): Option[StateFamily] = families.get(name)
+
+  /** The state of that name in the version that is loaded. */
   def get(name: String): Option[StateFamily] = {
-    val family = families.get(name)
+    val family = families.get(name).filter(_.rows != null)
     if (defaultUnfit && name == StateStore.DEFAULT_COL_FAMILY_NAME) family.foreach(f => throw incompatible(f))
     family
   }
@@ -76,8 +79,11 @@ private[spark] final class StateFamilies(
     conf.rowChecksumReadVerificationRatio
   )
 
-  /** Points every declared state at the column family of the backend that was just loaded, making those it lacks. */
-  def bind(backend: KeyedBackend): Unit = families.values.foreach(bind(_, backend))
+  /** Points every declared state at the column family of the backend that was just loaded. Those the version lacks wait to be declared again. */
+  def bind(backend: KeyedBackend): Unit = families.values.foreach { family =>
+    if (family.name == StateStore.DEFAULT_COL_FAMILY_NAME || backend.family(family.name) != null) bind(family, backend)
+    else family.rows = null
+  }
 
   def bind(family: StateFamily, backend: KeyedBackend): Unit = {
     family.rows = backend.createFamily(family.name, family.hasKeyGroups, family.multi, family.internal)
