@@ -11,6 +11,7 @@ import net.bytebuddy.implementation.InvocationHandlerAdapter
 import net.bytebuddy.matcher.ElementMatchers
 import org.apache.hadoop.conf.Configuration
 
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.StructType
 
 /** A RocksDBStateStoreProvider by type only: everything goes to the provider under test.
@@ -78,8 +79,21 @@ class Disguise extends RocksDBStateStoreProvider {
       end: Long,
       family: Option[String],
       endId: Option[String]
-  ): StateStoreChangeDataReader =
-    replay.getStateStoreChangeDataReader(start, end, family, endId).asInstanceOf[StateStoreChangeDataReader]
+  ): StateStoreChangeDataReader = {
+    val feed = replay.getStateStoreChangeDataReader(start, end, family, endId)
+    // The type is narrower than the interface's again; nothing of the base class is used.
+    new StateStoreChangeDataReader(stateStoreId, null, null, start, end, null, StateStoreConf.empty) {
+      override protected val versionsAndUniqueIds: Array[(Long, Option[String])] = Array.empty
+      override protected val changelogSuffix: String = ""
+      override def getNext(): (RecordType.Value, UnsafeRow, UnsafeRow, Long) =
+        if (feed.hasNext) feed.next()
+        else {
+          finished = true
+          null
+        }
+      override def close(): Unit = ()
+    }
+  }
 }
 
 object Disguise {
