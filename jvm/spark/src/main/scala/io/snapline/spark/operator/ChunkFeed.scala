@@ -1,0 +1,111 @@
+package io.snapline.spark.operator
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
+
+/** Makes chunks of a partition's rows, with the state of the keys they begin. */
+final class ChunkFeed(
+    setup: TaskSetup,
+    rows: Iterator[InternalRow],
+    access: StateAccess,
+    exchanges: Seq[StateExchange],
+    late: LateRule
+) {
+  private val limits = setup.limits
+  private val keys = access.keys
+  private val chunkRows = if (setup.spec.arrow) limits.arrowChunkRows else limits.chunkRows
+  private val input = setup.input
+  private val keyOf = UnsafeProjection.create(setup.keyOrdinals.map(input), input)
+
+  /** The maps whose entries are looked up by a column, and their pairs' projections. */
+  private val byEntry: Array[(MapExchange, UnsafeProjection)] = exchanges.collect {
+    case map: MapExchange if map.spec.entry.isDefined =>
+      map -> map.pairOfInput(input.indexWhere(_.name == map.spec.entry.get))
+  }.toArray
+
+  private val marks: StructType = StructType(
+    StructField("__slot", IntegerType, nullable = false) +:
+      (if (setup.spec.arrow) byEntry.toSeq.map(e => StructField(s"__entry_${e._1.index}", IntegerType, false)) else Nil)
+  )
+  private val rowWriter = access.writer(Frame.RowsPart, StructType(setup.inputSchema.fields ++ marks.fields))
+  private val keyWriter = access.writer(Frame.KeysPart, setup.key)
+  private val timerWriter = access.writer(Frame.TimersPart, Timers.sent)
+  private val marksRow = new GenericInternalRow(marks.length)
+  private val joined = new JoinedRow
+  private var sentKeys = 0
+  private var sentBytes = 0L
+
+  def writers: Seq[PartWriter] = Seq(rowWriter, keyWriter, timerWriter)
+
+  def hasRows: Boolean = rows.hasNext
+
+  /** Bytes of state the worker says it holds, beyond what it was sent. */
+  var held = 0L
+
+  /** The next rows, and whether the epoch ends with them. */
+  def next(): (FrameBuilder, String, Boolean) = {
+    val first = sentKeys
+    var count = 0
+    while (count < chunkRows && keys.size < limits.maxKeys && rows.hasNext) {
+      val row = rows.next()
+      if (late.isLate(row)) late.divert(row)
+      else {
+        val slot = keys.slotOf(keyOf(row))
+        marksRow.update(0, slot)
+        var i = 0
+        while (i < byEntry.length) {
+          val pair = byEntry(i)._1.note(slot, row, byEntry(i)._2)
+          if (setup.spec.arrow) marksRow.update(i + 1, pair)
+          i += 1
+        }
+        rowWriter.write(joined(row, marksRow))
+      }
+      count += 1
+    }
+    val frame = new FrameBuilder(Frame.Rows)
+    rowWriter.flush(frame)
+    addKeys(frame)
+    val end = setup.spec.arrow || keys.size >= limits.maxKeys || sentBytes + held >= limits.maxBytes || !rows.hasNext
+    (frame, s"""{"first_slot":$first,"end_of_epoch":$end}""", end)
+  }
+
+  /** A round of timers: an epoch of its own. */
+  def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String) = {
+    val row = new GenericInternalRow(3)
+    row.update(2, round.domain)
+    round.timers.foreach { case (time, key) =>
+      row.update(0, keys.slotOf(key))
+      row.update(1, time)
+      timerWriter.write(row)
+    }
+    val frame = new FrameBuilder(Frame.Timers)
+    timerWriter.flush(frame)
+    addKeys(frame)
+    val meta = s"""{"first_slot":0,"end_of_epoch":true,"due_event_ms":${due._1},"due_processing_ms":${due._2},""" +
+      s""""through":${round.through}}"""
+    (frame, meta)
+  }
+
+  private def addKeys(frame: FrameBuilder): Unit = {
+    var slot = sentKeys
+    while (slot < keys.size) {
+      keyWriter.write(keys(slot))
+      slot += 1
+    }
+    keyWriter.flush(frame)
+    val before = frame.size
+    exchanges.foreach(_.lookUp(sentKeys, keys.size, frame))
+    sentBytes += frame.size - before
+    sentKeys = keys.size
+  }
+
+  /** Forgets the epoch's keys; only when its changes have been applied. */
+  def endEpoch(): Unit = {
+    keys.clear()
+    exchanges.foreach(_.endEpoch())
+    sentKeys = 0
+    sentBytes = 0
+    held = 0
+  }
+}

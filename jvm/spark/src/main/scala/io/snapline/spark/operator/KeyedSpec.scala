@@ -1,0 +1,53 @@
+package io.snapline.spark.operator
+
+import org.json4s.JsonAST.{JArray, JString, JValue}
+import org.json4s.jackson.JsonMethods
+
+/** A keyed function, as the Python package declares it.
+  *
+  * @param mode
+  *   `element`, `batch` (all rows of a key at once) or `arrow` (rows of many keys at once)
+  * @param lateOutput
+  *   the side output that gets late rows; they are dropped without one
+  */
+final case class KeyedSpec(
+    function: String,
+    mode: String,
+    states: Seq[StateSpec],
+    metrics: Seq[String],
+    sideOutputs: Seq[String],
+    lateOutput: Option[String]
+) {
+  def arrow: Boolean = mode == KeyedSpec.Arrow
+  def grouped: Boolean = mode == KeyedSpec.Batch
+
+  override def toString: String = s"$function(${states.map(state => s"${state.name} ${state.kind}").mkString(", ")})"
+}
+
+object KeyedSpec {
+  val Element = "element"
+  val Batch = "batch"
+  val Arrow = "arrow"
+
+  def parse(json: String): KeyedSpec = {
+    val spec = JsonMethods.parse(json)
+    KeyedSpec(
+      text(spec \ "function").getOrElse("function"),
+      text(spec \ "mode").getOrElse(Element),
+      array(spec \ "states").map(StateSpec.read),
+      array(spec \ "metrics").flatMap(text),
+      array(spec \ "side_outputs").flatMap(text),
+      text(spec \ "late_output")
+    )
+  }
+
+  private def text(json: JValue): Option[String] = json match {
+    case JString(value) => Some(value)
+    case _ => None
+  }
+
+  private def array(json: JValue): Seq[JValue] = json match {
+    case JArray(values) => values
+    case _ => Nil
+  }
+}

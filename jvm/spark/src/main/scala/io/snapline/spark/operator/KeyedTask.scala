@@ -1,0 +1,180 @@
+package io.snapline.spark.operator
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}
+
+import io.snapline.error.InternalError
+
+/** One task of the keyed operator: feeds the worker, applies what it changed, hands on what it emits. Order: docs/notes/003-keyed-process.md. */
+final class KeyedTask(
+    setup: TaskSetup,
+    link: WorkerLink,
+    feed: ChunkFeed,
+    exchanges: Seq[StateExchange],
+    timers: Timers,
+    access: StateAccess,
+    lateOutput: mutable.Queue[InternalRow],
+    partition: Int,
+    partitions: Int
+) extends KeyedRows
+    with AutoCloseable {
+  import KeyedTask._
+
+  private val keys = access.keys
+  private val output = access.reader(Frame.OutputPart, setup.output)
+  private val timerChanges = access.reader(Frame.TimerChangesPart, Timers.changed)
+  private val changes = exchanges.map(e => access.reader(Frame.changesPart(e.index), e.changed))
+  private val requests = exchanges.map(e => access.reader(Frame.statePart(e.index), e.sent))
+  private val toRow = UnsafeProjection.create(setup.output.zipWithIndex.map { case (field, i) =>
+    BoundReference(i, field.dataType, nullable = true)
+  })
+
+  private val dueEvent = setup.watermark.getOrElse(Long.MinValue)
+  private val dueProcessing = setup.dueProcessingTime
+
+  private var phase: Phase = Rows
+  private var emitted: java.util.Iterator[InternalRow] = java.util.Collections.emptyIterator()
+  private var underWay = 0
+  private var epochEnding = false
+  private var ended = false
+  private var nextRow: InternalRow = _
+
+  override def metrics: Map[String, Long] = reported
+  override def epochs: Long = epochCount
+  private var reported: Map[String, Long] = Map.empty
+  private var epochCount = 0L
+
+  start()
+
+  private def start(): Unit = {
+    val frame = new FrameBuilder(Frame.Setup)
+    feed.writers.foreach(_.describe(frame))
+    output.describe(frame)
+    timerChanges.describe(frame)
+    changes.foreach(_.describe(frame))
+    requests.foreach(_.describe(frame))
+    link.send(frame.build(setup.describe(partition, partitions)))
+  }
+
+  override def hasNext: Boolean = {
+    if (nextRow == null) nextRow = advance()
+    nextRow != null
+  }
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException
+    val row = nextRow
+    nextRow = null
+    row
+  }
+
+  private def advance(): InternalRow = {
+    while (!ended || emitted.hasNext || lateOutput.nonEmpty) {
+      if (emitted.hasNext) return toRow(emitted.next())
+      if (lateOutput.nonEmpty) return lateOutput.dequeue()
+      send()
+      receive()
+    }
+    null
+  }
+
+  /** Sends what may be sent now. While an epoch ends nothing may: the store must not be read before the changes are in it. */
+  private def send(): Unit =
+    while (!epochEnding && underWay < Window && phase != Ending) phase match {
+      case Rows if feed.hasRows =>
+        val (frame, meta, end) = feed.next()
+        ship(frame, meta, end)
+      case Rows => phase = EventTimers
+      case EventTimers => fire(Timers.EventTime, dueEvent, ProcessingTimers)
+      case ProcessingTimers => fire(Timers.ProcessingTime, dueProcessing, Ending)
+      case Ending => ()
+    }
+
+  private def fire(domain: Byte, due: Long, next: Phase): Unit = {
+    val round = timers.take(domain, due, setup.limits.chunkRows)
+    if (!round.isEmpty) {
+      val (frame, meta) = feed.timers(round, (dueEvent, dueProcessing))
+      ship(frame, meta, end = true)
+    } else if (next == Ending) finish()
+    else phase = next
+  }
+
+  private def ship(frame: FrameBuilder, meta: String, end: Boolean): Unit = {
+    link.send(frame.build(meta))
+    underWay += 1
+    epochEnding = end
+  }
+
+  private def finish(): Unit = {
+    link.send(new FrameBuilder(Frame.End).build("{}"))
+    link.finish()
+    phase = Ending
+  }
+
+  private def receive(): Unit = {
+    val frame = link.receive()
+    if (frame == null) ended = true
+    else
+      frame.kind match {
+        case Frame.Output => emitted = output.read(frame, 0).rowIterator()
+        case Frame.Changes => (0 until frame.parts).foreach(change(frame, _))
+        case Frame.Done =>
+          underWay -= 1
+          feed.held = frame.long("held")
+        case Frame.EpochDone =>
+          feed.endEpoch()
+          epochCount += 1
+          epochEnding = false
+        case Frame.Fetch => fetch(frame)
+        case Frame.Finished => reported = frame.numbers("metrics")
+        case other => throw new InternalError(s"The worker sent a frame of kind $other.")
+      }
+  }
+
+  private def change(frame: Frame, part: Int): Unit =
+    if (frame.id(part) == Frame.TimerChangesPart) timers.change(timerChanges.read(frame, part), keys)
+    else {
+      val index = frame.id(part) - Frame.changesPart(0)
+      exchanges(index).change(changes(index).read(frame, part))
+    }
+
+  private def fetch(frame: Frame): Unit = {
+    val request = frame.long("request")
+    val exchange = exchanges(frame.long("state").toInt)
+    if (frame.flag("close")) exchange.closeRequest(request)
+    else {
+      val answer = new FrameBuilder(Frame.Fetched)
+      val slot = frame.long("slot").toInt
+      val more = frame.text("what") match {
+        case "scan" => exchange.fetchPage(request, slot, answer)
+        case _ =>
+          val wanted = if (frame.parts == 0) null else requests(exchange.index).read(frame, 0)
+          exchange.fetchEntries(slot, wanted, answer)
+          false
+      }
+      link.send(answer.build(s"""{"request":$request,"more":$more}"""))
+    }
+  }
+
+  override def close(): Unit = {
+    feed.writers.foreach(_.close())
+    output.close()
+    timerChanges.close()
+    (changes ++ requests).foreach(_.close())
+    exchanges.foreach(_.close())
+  }
+}
+
+private object KeyedTask {
+
+  /** Chunks under way: the worker has one in hand while the next is made. */
+  val Window = 2
+
+  sealed trait Phase
+  case object Rows extends Phase
+  case object EventTimers extends Phase
+  case object ProcessingTimers extends Phase
+  case object Ending extends Phase
+}

@@ -1,0 +1,58 @@
+package io.snapline.spark.operator
+
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.types.{StructField, StructType}
+import org.json4s.JsonAST._
+import org.json4s.jackson.JsonMethods
+
+/** What every task of a keyed operator is told by the driver.
+  *
+  * @param keyOrdinals
+  *   where the key's columns stand among the input's
+  * @param watermark
+  *   ms; None without one, Long.MaxValue at the end of bounded input
+  * @param eventTime
+  *   the input column that carries the watermark
+  */
+final case class TaskSetup(
+    spec: KeyedSpec,
+    input: Seq[Attribute],
+    keyOrdinals: Seq[Int],
+    output: StructType,
+    batchId: Long,
+    batchTime: Long,
+    watermark: Option[Long],
+    eventTime: Option[Int],
+    timeZone: String,
+    streaming: Boolean,
+    limits: ExchangeLimits
+) {
+  val key: StructType = fields(keyOrdinals.map(input))
+
+  private def fields(attributes: Seq[Attribute]): StructType =
+    StructType(attributes.map(a => StructField(a.name, a.dataType, a.nullable)))
+
+  /** Timers in processing time are due up to here; all of them at the end of bounded input. */
+  def dueProcessingTime: Long = if (streaming) batchTime else Long.MaxValue
+
+  def inputSchema: StructType = fields(input)
+
+  def families: Seq[KeyedFamily] = KeyedFamilies.of(spec, key)
+
+  /** The meta of SETUP. */
+  def describe(partition: Int, partitions: Int): String = JsonMethods.compact(
+    JObject(
+      "protocol" -> JInt(1),
+      "mode" -> JString(spec.mode),
+      "batch_id" -> JInt(batchId),
+      "batch_time_ms" -> JInt(batchTime),
+      "watermark_ms" -> watermark.fold[JValue](JNull)(JInt(_)),
+      "partition" -> JInt(partition),
+      "partitions" -> JInt(partitions),
+      "time_zone" -> JString(timeZone),
+      "streaming" -> JBool(streaming),
+      "event_time_column" -> eventTime.fold[JValue](JNull)(JInt(_)),
+      "max_prefetch" -> JInt(limits.maxPrefetch)
+    )
+  )
+}

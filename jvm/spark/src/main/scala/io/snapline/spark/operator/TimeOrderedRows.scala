@@ -1,0 +1,51 @@
+package io.snapline.spark.operator
+
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.streaming.state.StateStore
+import org.apache.spark.sql.types._
+
+/** Keys that begin with a time and keep its order over the whole partition: (time, key). */
+final class TimeOrderedRows(key: StructType, timeName: String, keyName: String) {
+  private val schema = TimeOrderedRows.schema(key, timeName, keyName)
+  private val projection = UnsafeProjection.create(schema)
+  private val row = new GenericInternalRow(2)
+  private val smallest: InternalRow = TimeOrderedRows.smallest(key)
+
+  val empty: UnsafeRow = UnsafeProjection.create(Array[DataType](NullType)).apply(InternalRow(null)).copy()
+
+  /** Good until the next call. */
+  def key(time: Long, of: InternalRow): UnsafeRow = {
+    row.update(0, time)
+    row.update(1, of)
+    projection(row)
+  }
+
+  /** The earliest entries up to and with `time`, in order of time. */
+  def until(store: StateStore, family: String, time: Long, limit: Int): Array[(Long, UnsafeRow)] = {
+    val end = if (time == Long.MaxValue) None else Some(key(time + 1, smallest).copy())
+    val entries = store.rangeScan(None, end, family)
+    try {
+      val found = ArrayBuffer.empty[(Long, UnsafeRow)]
+      while (found.size < limit && entries.hasNext) {
+        val entry = entries.next().key
+        found += entry.getLong(0) -> entry.getStruct(1, key.length).copy()
+      }
+      found.toArray
+    } finally entries.close()
+  }
+}
+
+object TimeOrderedRows {
+  def schema(key: StructType, timeName: String, keyName: String): StructType =
+    new StructType().add(timeName, LongType, nullable = false).add(keyName, key)
+
+  private def smallest(struct: StructType): InternalRow = InternalRow.fromSeq(struct.map { field =>
+    field.dataType match {
+      case inner: StructType => smallest(inner)
+      case other => Literal.default(other).value
+    }
+  })
+}
