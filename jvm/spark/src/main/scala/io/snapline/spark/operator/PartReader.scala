@@ -8,11 +8,9 @@ import scala.jdk.CollectionConverters._
 import org.apache.arrow.memory.BufferAllocator
 import org.apache.arrow.vector.{VectorLoader, VectorSchemaRoot}
 import org.apache.arrow.vector.ipc.{ReadChannel, WriteChannel}
-import org.apache.arrow.vector.ipc.message.{ArrowRecordBatch, MessageSerializer}
+import org.apache.arrow.vector.ipc.message.MessageSerializer
 import org.apache.arrow.vector.types.pojo.Schema
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnVector, ColumnarBatch}
-
-import io.snapline.error.InternalError
 
 /** Reads the parts of one kind that the worker sends. The batch is good until the next is read; owns its vectors until `close`. */
 final class PartReader(val id: Int, schema: Schema, allocator: BufferAllocator) extends AutoCloseable {
@@ -22,11 +20,15 @@ final class PartReader(val id: Int, schema: Schema, allocator: BufferAllocator) 
 
   def read(frame: Frame, part: Int): ColumnarBatch = {
     val in = new ByteArrayInputStream(frame.bytes, frame.offset(part), frame.length(part))
-    MessageSerializer.deserializeMessageBatch(new ReadChannel(Channels.newChannel(in)), allocator) match {
-      case records: ArrowRecordBatch =>
-        try loader.load(records)
-        finally records.close()
-      case other => throw new InternalError(s"Part $id holds $other where a record batch is due.")
+    val channel = new ReadChannel(Channels.newChannel(in))
+    val message = MessageSerializer.readMessage(channel)
+    // A batch without rows has no body.
+    if (message.getMessageBodyLength == 0) root.setRowCount(0)
+    else {
+      val body = MessageSerializer.readMessageBody(channel, message.getMessageBodyLength, allocator)
+      val records = MessageSerializer.deserializeRecordBatch(message.getMessage, body)
+      try loader.load(records)
+      finally records.close()
     }
     if (batch == null) {
       batch = new ColumnarBatch(root.getFieldVectors.asScala.map(new ArrowColumnVector(_): ColumnVector).toArray)

@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.ArrowUtils
 
 /** Spark's own mapping to Arrow. */
-private[snapline] object ArrowSchemas {
+object ArrowSchemas {
   def of(timeZone: String)(schema: StructType): Schema = ArrowUtils.toArrowSchema(schema, timeZone, false)
 
   def allocator(name: String): BufferAllocator = ArrowUtils.rootAllocator.newChildAllocator(name, 0, Long.MaxValue)

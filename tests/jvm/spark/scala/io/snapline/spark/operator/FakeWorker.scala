@@ -1,0 +1,290 @@
+package io.snapline.spark.operator
+
+import java.nio.ByteBuffer
+import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
+
+import scala.collection.mutable
+
+import org.apache.arrow.memory.BufferAllocator
+import org.apache.arrow.vector.types.pojo.Schema
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.StructType
+
+/** Plays the Python worker for KeyedProgram, on a thread of its own, and checks the order the protocol demands. State 0 is a value, 1 a list, 2 a map. */
+final class FakeWorker(
+    exchanges: Seq[StateExchange],
+    setup: TaskSetup,
+    allocator: BufferAllocator,
+    schemaOf: StructType => Schema
+) extends WorkerLink {
+  private val incoming = new LinkedBlockingQueue[Frame]
+  private val outgoing = new LinkedBlockingQueue[Either[Throwable, Frame]]
+  @volatile private var epochOpen = false
+  @volatile private var complaint: Option[String] = None
+  var fetches = 0
+
+  private def reader(id: Int, schema: StructType) = new PartReader(id, schemaOf(schema), allocator)
+  private def writer(id: Int, schema: StructType) = new PartWriter(id, schemaOf(schema), allocator)
+
+  // ---- the operator's side
+
+  override def send(buffers: Array[ByteBuffer]): Unit = {
+    val bytes = new Array[Byte](buffers.map(_.remaining()).sum)
+    val all = ByteBuffer.wrap(bytes)
+    buffers.foreach(all.put)
+    assert(ByteBuffer.wrap(bytes).getInt == bytes.length - 4)
+    val frame = Frame.read(bytes.drop(4))
+    if (frame.kind == Frame.Rows || frame.kind == Frame.Timers) {
+      if (epochOpen) complaint = Some("a chunk was sent while an epoch was ending")
+      epochOpen = frame.flag("end_of_epoch")
+    }
+    incoming.add(frame): Unit
+  }
+
+  override def receive(): Frame = {
+    complaint.foreach(text => throw new AssertionError(text))
+    Option(outgoing.poll(20, TimeUnit.SECONDS)).getOrElse(throw new AssertionError("the worker is silent")) match {
+      case Right(frame) if frame.kind == -1 => null
+      case Right(frame) =>
+        if (frame.kind == Frame.EpochDone) epochOpen = false
+        frame
+      case Left(error) => throw new AssertionError(error)
+    }
+  }
+
+  override def finish(): Unit = ()
+
+  private def emit(kind: Int, meta: String = "{}")(parts: FrameBuilder => Unit): Unit = {
+    val frame = new FrameBuilder(kind)
+    parts(frame)
+    val bytes = frame.build(meta).map { b =>
+      val copy = new Array[Byte](b.remaining())
+      b.get(copy)
+      copy
+    }
+    outgoing.add(Right(Frame.read(bytes.flatten.drop(4)))): Unit
+  }
+
+  // ---- the worker's side
+
+  private val rowReader =
+    reader(Frame.RowsPart, StructType(setup.inputSchema.fields :+ new StructType().add("__slot", "int").head))
+  private val keyReader = reader(Frame.KeysPart, setup.key)
+  private val timerReader = reader(Frame.TimersPart, Timers.sent)
+  private val stateReaders = exchanges.map(e => reader(Frame.statePart(e.index), e.sent))
+  private val notSentReader = reader(0, new StructType().add("slot", "int"))
+  private val outputWriter = writer(Frame.OutputPart, setup.output)
+  private val timerWriter = writer(Frame.TimerChangesPart, Timers.changed)
+  private val changeWriters = exchanges.map(e => writer(Frame.changesPart(e.index), e.changed))
+  private val requestWriters = exchanges.map(e => writer(Frame.statePart(e.index), e.sent))
+
+  private final class Slot(val number: Int, val key: Long) extends KeyedState {
+    var stored: Option[Long] = None
+    var valueChanged = false
+    var listKnown = true
+    var base = Vector.empty[Long]
+    var cleared = false
+    val appended = mutable.ArrayBuffer.empty[Long]
+    var mapKnown = true
+    var mapCleared = false
+    val known = mutable.Map.empty[Long, Option[Long]]
+    val changedEntries = mutable.LinkedHashSet.empty[Long]
+    val timerOps = mutable.ArrayBuffer.empty[(Long, Byte)]
+
+    override def value: Option[Long] = stored
+    override def value_=(value: Option[Long]): Unit = { stored = value; valueChanged = true }
+
+    override def list: Seq[Long] = {
+      if (!listKnown && !cleared) {
+        base = page(1, number).map(_.getLong(1)).toVector
+        listKnown = true
+      }
+      (if (cleared) Vector.empty else base) ++ appended
+    }
+    override def append(element: Long): Unit = appended += element: Unit
+    override def clearList(): Unit = { cleared = true; appended.clear() }
+
+    override def entry(at: Long): Option[Long] = known.getOrElseUpdate(
+      at,
+      if (mapKnown || mapCleared) None else one(number, at)
+    )
+    override def put(at: Long, value: Long): Unit = { known(at) = Some(value); changedEntries += at: Unit }
+    override def remove(at: Long): Unit = { known(at) = None; changedEntries += at: Unit }
+    override def entries: Map[Long, Long] = {
+      if (!mapKnown && !mapCleared) {
+        page(2, number).foreach(row =>
+          if (!known.contains(row.getLong(1))) known(row.getLong(1)) = Some(row.getLong(2))
+        )
+        mapKnown = true
+      }
+      known.collect { case (k, Some(v)) => k -> v }.toMap
+    }
+    override def clearMap(): Unit = { mapCleared = true; known.clear(); changedEntries.clear() }
+    override def register(time: Long): Unit = timerOps += time -> 0.toByte: Unit
+    override def delete(time: Long): Unit = timerOps += time -> 1.toByte: Unit
+  }
+
+  private val slots = mutable.ArrayBuffer.empty[Slot]
+  private val waiting = mutable.Queue.empty[Frame]
+  private var request = 0L
+
+  private def answer(): Frame = {
+    var frame = incoming.take()
+    while (frame.kind != Frame.Fetched) {
+      waiting += frame
+      frame = incoming.take()
+    }
+    frame
+  }
+
+  private def rowsOf(state: Int, frame: Frame): Seq[InternalRow] = (0 until frame.parts).flatMap { part =>
+    if (frame.id(part) != Frame.statePart(state)) Nil
+    else {
+      val batch = stateReaders(state).read(frame, part)
+      (0 until batch.numRows()).map(i => batch.getRow(i).copy(): InternalRow)
+    }
+  }
+
+  private def page(state: Int, slot: Int): Seq[InternalRow] = {
+    request += 1
+    fetches += 1
+    val rows = mutable.ArrayBuffer.empty[InternalRow]
+    var more = true
+    while (more) {
+      emit(Frame.Fetch, s"""{"request":$request,"state":$state,"slot":$slot,"what":"scan"}""")(_ => ())
+      val frame = answer()
+      rows ++= rowsOf(state, frame)
+      more = frame.flag("more")
+    }
+    rows.toSeq
+  }
+
+  private def one(slot: Int, at: Long): Option[Long] = {
+    request += 1
+    fetches += 1
+    emit(Frame.Fetch, s"""{"request":$request,"state":2,"slot":$slot,"what":"entries"}""") { frame =>
+      requestWriters(2).write(InternalRow(slot, at, 0L))
+      requestWriters(2).flush(frame)
+    }
+    rowsOf(2, answer()).headOption.map(_.getLong(2))
+  }
+
+  private def load(frame: Frame): Unit = {
+    val first = frame.long("first_slot").toInt
+    (0 until frame.parts).foreach { part =>
+      frame.id(part) match {
+        case Frame.KeysPart =>
+          val batch = keyReader.read(frame, part)
+          (0 until batch.numRows()).foreach(i => slots += new Slot(first + i, batch.getRow(i).getLong(0)))
+        case id if id == Frame.statePart(0) =>
+          val batch = stateReaders.head.read(frame, part)
+          assert(batch.numRows() == slots.size - first)
+          (0 until batch.numRows()).foreach { i =>
+            if (!batch.getRow(i).isNullAt(0)) slots(first + i).stored = Some(batch.getRow(i).getLong(0))
+          }
+        case id if id == Frame.statePart(1) =>
+          rowsOf(1, frame).foreach(row => slots(row.getInt(0)).base :+= row.getLong(1))
+        case id if id == Frame.statePart(2) =>
+          rowsOf(2, frame).foreach(row => slots(row.getInt(0)).known(row.getLong(1)) = Some(row.getLong(2)))
+        case id if id == Frame.notSentPart(1) || id == Frame.notSentPart(2) =>
+          val batch = notSentReader.read(frame, part)
+          (0 until batch.numRows()).foreach { i =>
+            val slot = slots(batch.getRow(i).getInt(0))
+            if (id == Frame.notSentPart(1)) slot.listKnown = false else slot.mapKnown = false
+          }
+        case _ => ()
+      }
+    }
+  }
+
+  private def put(outputs: Seq[KeyedProgram.Output]): Unit = if (outputs.nonEmpty) emit(Frame.Output) { frame =>
+    outputs.foreach { case (a, b, c, d) => outputWriter.write(InternalRow(a, b, c, d)) }
+    outputWriter.flush(frame)
+  }
+
+  private def part(frame: Frame, id: Int, reader: PartReader): Seq[InternalRow] = {
+    val batch = reader.read(frame, (0 until frame.parts).find(frame.id(_) == id).get)
+    (0 until batch.numRows()).map(i => batch.getRow(i).copy(): InternalRow)
+  }
+
+  private def rows(frame: Frame): Unit =
+    put(part(frame, Frame.RowsPart, rowReader).flatMap { row =>
+      val slot = slots(row.getInt(3))
+      assert(slot.key == row.getLong(0))
+      KeyedProgram.row(row.getLong(0), row.getLong(1), row.getLong(2), slot)
+    })
+
+  /** In order of time; what a callback registers up to `through` is fired here and never travels. */
+  private def timers(frame: Frame): Unit = {
+    val through = frame.long("through")
+    val due = mutable.SortedSet.empty[(Long, Int)]
+    part(frame, Frame.TimersPart, timerReader).foreach(row => due += row.getLong(1) -> row.getInt(0))
+    while (due.nonEmpty) {
+      val (time, number) = due.head
+      due -= due.head
+      val slot = slots(number)
+      val before = slot.timerOps.size
+      put(KeyedProgram.timer(slot.key, time, slot))
+      val made = slot.timerOps.drop(before).toSeq
+      slot.timerOps.takeInPlace(before)
+      made.foreach { case (at, op) =>
+        if (op == 0 && (at <= through || due.contains(at -> number))) due += at -> number
+        else if (op == 1 && due.contains(at -> number)) due -= at -> number
+        else slot.timerOps += at -> op
+      }
+    }
+  }
+
+  private def flush(): Unit = {
+    emit(Frame.Changes) { frame =>
+      slots.foreach { slot =>
+        slot.timerOps.foreach { case (time, op) => timerWriter.write(InternalRow(slot.number, time, 0.toByte, op)) }
+        if (slot.valueChanged) changeWriters(0).write(InternalRow(slot.number, slot.stored.getOrElse(null)))
+        if (slot.cleared) changeWriters(1).write(InternalRow(slot.number, 1.toByte, null))
+        slot.appended.foreach(v => changeWriters(1).write(InternalRow(slot.number, 0.toByte, v)))
+        if (slot.mapCleared) changeWriters(2).write(InternalRow(slot.number, 2.toByte, null, null))
+        slot.changedEntries.foreach { at =>
+          slot.known(at) match {
+            case Some(v) => changeWriters(2).write(InternalRow(slot.number, 0.toByte, at, v))
+            case None => changeWriters(2).write(InternalRow(slot.number, 1.toByte, at, null))
+          }
+        }
+      }
+      timerWriter.flush(frame)
+      changeWriters.foreach(_.flush(frame))
+    }
+    slots.clear()
+    emit(Frame.EpochDone)(_ => ())
+  }
+
+  private def work(): Unit = {
+    var open = true
+    while (open) {
+      val frame = if (waiting.nonEmpty) waiting.dequeue() else incoming.take()
+      frame.kind match {
+        case Frame.Setup => ()
+        case Frame.Rows | Frame.Timers =>
+          load(frame)
+          if (frame.kind == Frame.Rows) rows(frame) else timers(frame)
+          emit(Frame.Done, """{"held":0}""")(_ => ())
+          if (frame.flag("end_of_epoch")) flush()
+        case Frame.End =>
+          emit(Frame.Finished, """{"metrics":{"seen":1}}""")(_ => ())
+          outgoing.add(Right(new Frame(-1, null, Array.empty, Array.empty, Array.empty, Array.empty)))
+          open = false
+        case other => throw new AssertionError(s"a frame of kind $other")
+      }
+    }
+    (Seq(rowReader, keyReader, timerReader, notSentReader, outputWriter, timerWriter) ++ stateReaders ++
+      changeWriters ++ requestWriters).foreach(_.close())
+  }
+
+  private val thread = new Thread(() =>
+    try work()
+    catch { case error: Throwable => outgoing.add(Left(error)): Unit }
+  )
+  thread.setDaemon(true)
+  thread.start()
+
+  def join(): Unit = thread.join(20000)
+}
