@@ -1,9 +1,89 @@
 """Flink's state and checkpoint model for Spark Structured Streaming."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from snapline._version import __version__
 from snapline.config import StateBackendConfig
 from snapline.errors import SnaplineError
 from snapline.jar import jar_path
 from snapline.session import configure
 
-__all__ = ["SnaplineError", "StateBackendConfig", "__version__", "configure", "jar_path"]
+if TYPE_CHECKING:
+    from snapline.functions import (
+        ArrowState,
+        Context,
+        FunctionFailed,
+        KeyedProcessFunction,
+        OutputTag,
+        RuntimeContext,
+        TimerService,
+    )
+    from snapline.state import (
+        PICKLED,
+        AggregateFunction,
+        AggregatingState,
+        AggregatingStateDescriptor,
+        ListState,
+        ListStateDescriptor,
+        MapState,
+        MapStateDescriptor,
+        ReduceFunction,
+        ReducingState,
+        ReducingStateDescriptor,
+        Row,
+        StateTtlConfig,
+        StateVisibility,
+        TtlTime,
+        UpdateType,
+        ValueState,
+        ValueStateDescriptor,
+    )
+    from snapline.stream import KeyedStream, key_by, main_output, side_output
+
+__all__ = [
+    "PICKLED",
+    "AggregateFunction",
+    "AggregatingState",
+    "AggregatingStateDescriptor",
+    "ArrowState",
+    "Context",
+    "FunctionFailed",
+    "KeyedProcessFunction",
+    "KeyedStream",
+    "ListState",
+    "ListStateDescriptor",
+    "MapState",
+    "MapStateDescriptor",
+    "OutputTag",
+    "ReduceFunction",
+    "ReducingState",
+    "ReducingStateDescriptor",
+    "Row",
+    "RuntimeContext",
+    "SnaplineError",
+    "StateBackendConfig",
+    "StateTtlConfig",
+    "StateVisibility",
+    "TimerService",
+    "TtlTime",
+    "UpdateType",
+    "ValueState",
+    "ValueStateDescriptor",
+    "__version__",
+    "configure",
+    "jar_path",
+    "key_by",
+    "main_output",
+    "side_output",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Keyed state needs pyspark and pyarrow; the command line and configure() must start, and complain, without them.
+    if name in __all__:
+        for room in ("snapline.state", "snapline.functions", "snapline.stream"):
+            module = import_module(room)
+            if name in module.__all__:
+                return getattr(module, name)
+    raise AttributeError(f"module 'snapline' has no attribute {name!r}")

@@ -1,0 +1,166 @@
+"""What a function is given: in ``open`` to ask for state, in the other methods to know where it is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from datetime import datetime, tzinfo
+from typing import Any, Literal, Protocol
+
+from snapline.functions.metrics import MetricGroup
+from snapline.functions.output_tag import OutputTag
+from snapline.functions.time import from_millis, to_millis
+from snapline.state.cursor import BEFORE_ALL, BatchTime, Cursor
+from snapline.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from snapline.state.list import ListState
+from snapline.state.map import MapState
+from snapline.state.reducing import AggregatingState, ReducingState
+from snapline.state.value import ValueState
+
+EVENT, PROCESSING = 0, 1
+TimeDomain = Literal["event", "processing"]
+
+
+class RuntimeContext(ABC):
+    """What ``open`` is given. States can be asked for only there."""
+
+    @abstractmethod
+    def _state(self, descriptor: StateDescriptor, kind: type[StateDescriptor]) -> Any:
+        """The handle of a state; the kind is what the method called is for."""
+
+    def get_state(self, descriptor: ValueStateDescriptor) -> ValueState[Any]:
+        """A value per key."""
+        return self._state(descriptor, ValueStateDescriptor)  # type: ignore[no-any-return]
+
+    def get_list_state(self, descriptor: ListStateDescriptor) -> ListState[Any]:
+        """A list per key."""
+        return self._state(descriptor, ListStateDescriptor)  # type: ignore[no-any-return]
+
+    def get_map_state(self, descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+        """A map per key."""
+        return self._state(descriptor, MapStateDescriptor)  # type: ignore[no-any-return]
+
+    def get_reducing_state(self, descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+        """A value per key that is reduced with what is added."""
+        return self._state(descriptor, ReducingStateDescriptor)  # type: ignore[no-any-return]
+
+    def get_aggregating_state(self, descriptor: AggregatingStateDescriptor) -> AggregatingState[Any, Any, Any]:
+        """An accumulator per key."""
+        return self._state(descriptor, AggregatingStateDescriptor)  # type: ignore[no-any-return]
+
+    @abstractmethod
+    def get_metrics_group(self) -> MetricGroup:
+        """Where counters and gauges are made."""
+
+    @abstractmethod
+    def get_index_of_this_subtask(self) -> int:
+        """The partition; 0 on the driver."""
+
+    @abstractmethod
+    def get_number_of_parallel_subtasks(self) -> int:
+        """The number of partitions; 1 on the driver."""
+
+
+class TimerSink(Protocol):
+    """Takes what functions do to timers."""
+
+    def register(self, slot: int, time: int, domain: int) -> None: ...
+
+    def delete(self, slot: int, time: int, domain: int) -> None: ...
+
+
+class TimerService:
+    """Timers of the current key. Times are milliseconds, or datetimes (naive: in the session's time zone)."""
+
+    __slots__ = ("_cursor", "_time", "_timers", "_zone")
+
+    def __init__(self, timers: TimerSink, cursor: Cursor, time: BatchTime, zone: tzinfo | None) -> None:
+        self._timers = timers
+        self._cursor = cursor
+        self._time = time
+        self._zone = zone
+
+    def current_processing_time(self) -> int:
+        """The time of the micro-batch, in ms: the same for all its rows, and again when it is run again."""
+        return self._time.processing
+
+    def current_watermark(self) -> int:
+        """The watermark in ms; without one the least number of 64 bits, as in Flink."""
+        return BEFORE_ALL if self._time.watermark is None else self._time.watermark
+
+    def register_event_time_timer(self, time: int | datetime) -> None:
+        """Has ``on_timer`` called when the watermark reaches the time. The same time twice is one timer."""
+        millis = time if type(time) is int else to_millis(time, self._zone)
+        self._timers.register(self._cursor.slot, millis, EVENT)
+
+    def register_processing_time_timer(self, time: int | datetime) -> None:
+        """Has ``on_timer`` called in the first micro-batch at or after the time."""
+        millis = time if type(time) is int else to_millis(time, self._zone)
+        self._timers.register(self._cursor.slot, millis, PROCESSING)
+
+    def delete_event_time_timer(self, time: int | datetime) -> None:
+        """Takes back an event-time timer; nothing happens if there is none."""
+        self._timers.delete(self._cursor.slot, to_millis(time, self._zone), EVENT)
+
+    def delete_processing_time_timer(self, time: int | datetime) -> None:
+        """Takes back a processing-time timer; nothing happens if there is none."""
+        self._timers.delete(self._cursor.slot, to_millis(time, self._zone), PROCESSING)
+
+    def to_datetime(self, millis: int) -> datetime:
+        """Milliseconds as the naive datetime that a row would have."""
+        return from_millis(millis, self._zone)
+
+
+class Keys(Protocol):
+    """The keys by slot."""
+
+    def get(self, slot: int) -> Any: ...
+
+
+class SideOutputs(Protocol):
+    """Takes rows of side outputs."""
+
+    def emit(self, tag: OutputTag, value: Any) -> None: ...
+
+
+class Context:
+    """What the methods that handle a row, a batch or a timer are given."""
+
+    __slots__ = ("_cursor", "_keys", "_outputs", "_timer_service", "domain")
+
+    def __init__(self, cursor: Cursor, keys: Keys, outputs: SideOutputs, timer_service: TimerService) -> None:
+        self._cursor = cursor
+        self._keys = keys
+        self._outputs = outputs
+        self._timer_service = timer_service
+        self.domain: TimeDomain | None = None
+
+    def get_current_key(self) -> Any:
+        """The key: the value of a single key column, else a row of all."""
+        return self._keys.get(self._cursor.slot)
+
+    def timestamp(self) -> int | None:
+        """The event time of the row in ms, if a column has it; in ``on_timer`` the time of the timer."""
+        return self._cursor.timestamp
+
+    def current_watermark(self) -> int:
+        """As of the timer service."""
+        return self._timer_service.current_watermark()
+
+    def timer_service(self) -> TimerService:
+        """Timers of the current key."""
+        return self._timer_service
+
+    def time_domain(self) -> TimeDomain | None:
+        """In ``on_timer`` which kind of timer it is: ``event`` or ``processing``."""
+        return self.domain
+
+    def output(self, tag: OutputTag, value: Any) -> None:
+        """Emits a row to a side output."""
+        self._outputs.emit(tag, value)

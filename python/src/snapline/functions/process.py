@@ -1,0 +1,99 @@
+"""The base of the functions that users write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from snapline.errors import InvalidConfiguration
+
+if TYPE_CHECKING:
+    from snapline.functions.arrow_state import ArrowState
+    from snapline.functions.context import Context, RuntimeContext
+    from snapline.state.row import Row
+
+Mode = Literal["element", "batch", "arrow"]
+BatchType = Literal["arrow", "pandas", "polars"]
+
+_METHODS: dict[Mode, str] = {"element": "process_element", "batch": "process_batch", "arrow": "process_arrow"}
+
+
+class KeyedProcessFunction:
+    """A function of the rows of a key, with state and timers.
+
+    Override exactly one of the three process methods. ``open`` runs once per task and micro-batch, and once on the
+    driver when the query is planned, to see which states there are: attributes of the object are not state.
+
+    Attributes:
+        batch_type: what ``process_batch`` is given; None: what the annotation of its parameter says, else Arrow.
+    """
+
+    batch_type: ClassVar[BatchType | None] = None
+
+    def open(self, ctx: RuntimeContext) -> None:
+        """Asks for states and metrics."""
+
+    def close(self) -> None:
+        """Gives back what ``open`` took."""
+
+    def process_element(self, row: Row, ctx: Context) -> Iterable[Any] | None:
+        """Handles one row; yields rows of the output, as tuples, dicts or rows."""
+        raise NotImplementedError
+
+    def process_batch(self, key: Any, batch: Any, ctx: Context) -> Any:
+        """Handles the rows of one key in a micro-batch; gives or yields data frames of the batch's kind, or rows."""
+        raise NotImplementedError
+
+    def process_arrow(self, batch: Any, state: ArrowState) -> Any:
+        """Handles the rows of many keys, with their state as columns; gives or yields record batches or tables."""
+        raise NotImplementedError
+
+    def on_timer(self, timestamp: int, ctx: Context) -> Iterable[Any] | None:
+        """Handles a timer that is due; yields rows of the output. The time stamp is in ms."""
+        raise NotImplementedError(f"{type(self).__name__} registers timers, and has no on_timer")
+
+
+def mode_of(function: KeyedProcessFunction) -> Mode:
+    """Which of the process methods is overridden.
+
+    Raises:
+        InvalidConfiguration: none or several are, or it is no KeyedProcessFunction.
+    """
+    if not isinstance(function, KeyedProcessFunction):
+        what = "the class itself" if isinstance(function, type) else "no KeyedProcessFunction"
+        raise InvalidConfiguration(
+            f"{function!r}, {what}.", "give an object of a subclass of snapline.KeyedProcessFunction."
+        )
+    base = KeyedProcessFunction
+    found = [mode for mode, name in _METHODS.items() if getattr(type(function), name) is not getattr(base, name)]
+    if len(found) != 1:
+        names = ", ".join(_METHODS[mode] for mode in found) or "none"
+        raise InvalidConfiguration(
+            f"{type(function).__name__} overrides {names} of process_element, process_batch and process_arrow.",
+            "override exactly one of them.",
+        )
+    return found[0]
+
+
+def batch_type_of(function: KeyedProcessFunction) -> BatchType:
+    """What ``process_batch`` wants.
+
+    Raises:
+        InvalidConfiguration: that is nothing it can get.
+    """
+    if function.batch_type is not None:
+        if function.batch_type not in ("arrow", "pandas", "polars"):
+            raise InvalidConfiguration(
+                f"{type(function).__name__}.batch_type is {function.batch_type!r}.",
+                'set it to "arrow", "pandas" or "polars".',
+            )
+        return function.batch_type
+    code = type(function).process_batch.__code__
+    name = code.co_varnames[2] if code.co_argcount > 2 else "batch"
+    annotation = type(function).process_batch.__annotations__.get(name, "")
+    text = annotation if isinstance(annotation, str) else f"{annotation.__module__}.{annotation.__qualname__}"
+    if text.startswith(("pd.", "pandas.")):
+        return "pandas"
+    if text.startswith(("pl.", "polars.")):
+        return "polars"
+    return "arrow"

@@ -1,0 +1,63 @@
+"""The driver's run of ``open``: it records which states and metrics there are."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from snapline.errors import InvalidConfiguration
+from snapline.functions.context import RuntimeContext
+from snapline.functions.metrics import MetricGroup
+from snapline.state.descriptors import StateDescriptor
+
+
+class RecordingContext(RuntimeContext):
+    """Takes descriptors; the handles it gives cannot be used."""
+
+    def __init__(self) -> None:
+        self.descriptors: dict[str, StateDescriptor] = {}
+        self.metrics = MetricGroup()
+
+    def _state(self, descriptor: StateDescriptor, kind: type[StateDescriptor]) -> Any:
+        check_descriptor(descriptor, kind)
+        if descriptor.name in self.descriptors:
+            raise InvalidConfiguration(
+                f"two states of the function are named {descriptor.name!r}.", "give each a name of its own."
+            )
+        self.descriptors[descriptor.name] = descriptor
+        return _Handle(descriptor.name)
+
+    def get_metrics_group(self) -> MetricGroup:
+        return self.metrics
+
+    def get_index_of_this_subtask(self) -> int:
+        return 0
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        return 1
+
+
+def check_descriptor(descriptor: StateDescriptor, kind: type[StateDescriptor]) -> None:
+    """Whether the method that was called is for such descriptors.
+
+    Raises:
+        InvalidConfiguration: it is not.
+    """
+    if not isinstance(descriptor, kind):
+        raise InvalidConfiguration(
+            f"{descriptor!r} where a {kind.__name__} belongs.", "call the method that fits the descriptor."
+        )
+
+
+class _Handle:
+    """A state in ``open``: there is no key, so there is nothing to read or write."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> NoReturn:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        raise InvalidConfiguration(
+            f"{attribute} of state {self._name} is used in open(), where there is no key.",
+            "keep the handle, and use it in the process method and in on_timer.",
+        )

@@ -1,0 +1,40 @@
+"""Keyed state: descriptors, and the handles that functions work with."""
+
+from snapline.state.aggregate import AggregateFunction, ReduceFunction
+from snapline.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from snapline.state.list import ListState
+from snapline.state.map import MapState
+from snapline.state.reducing import AggregatingState, ReducingState
+from snapline.state.row import Row
+from snapline.state.ttl import StateTtlConfig, StateVisibility, TtlTime, UpdateType
+from snapline.state.types import PICKLED
+from snapline.state.value import ValueState
+
+__all__ = [
+    "PICKLED",
+    "AggregateFunction",
+    "AggregatingState",
+    "AggregatingStateDescriptor",
+    "ListState",
+    "ListStateDescriptor",
+    "MapState",
+    "MapStateDescriptor",
+    "ReduceFunction",
+    "ReducingState",
+    "ReducingStateDescriptor",
+    "Row",
+    "StateDescriptor",
+    "StateTtlConfig",
+    "StateVisibility",
+    "TtlTime",
+    "UpdateType",
+    "ValueState",
+    "ValueStateDescriptor",
+]

@@ -1,0 +1,38 @@
+"""Functions that fold many values into one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+In = TypeVar("In")
+Acc = TypeVar("Acc")
+Out = TypeVar("Out")
+
+
+class ReduceFunction(ABC, Generic[In]):
+    """Two values into one of the same type. A plain function of two values does as well."""
+
+    @abstractmethod
+    def reduce(self, value1: In, value2: In) -> In:
+        """What stands for both; the first is what is stored."""
+
+
+class AggregateFunction(ABC, Generic[In, Acc, Out]):
+    """Values into an accumulator, and an accumulator into a result."""
+
+    @abstractmethod
+    def create_accumulator(self) -> Acc:
+        """The accumulator of nothing."""
+
+    @abstractmethod
+    def add(self, value: In, accumulator: Acc) -> Acc:
+        """The accumulator with the value; it may be the same object."""
+
+    @abstractmethod
+    def get_result(self, accumulator: Acc) -> Out:
+        """What has been gathered."""
+
+    def merge(self, accumulator1: Acc, accumulator2: Acc) -> Acc:
+        """One accumulator of two; needed only to merge namespaces."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how to merge accumulators")

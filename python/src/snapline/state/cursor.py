@@ -1,0 +1,51 @@
+"""Where the worker is: shared by all handles, so that moving to another key costs one store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from snapline.state.ttl import StateTtlConfig, TtlTime
+
+NEVER = (1 << 63) - 1
+BEFORE_ALL = -(1 << 63)
+
+
+class Cursor:
+    """The slot of the current key, and the event time of the current row or the time of the timer, in ms."""
+
+    __slots__ = ("slot", "timestamp")
+
+    def __init__(self) -> None:
+        self.slot = -1
+        self.timestamp: int | None = None
+
+
+@dataclass(frozen=True)
+class BatchTime:
+    """The times of a micro-batch in ms; the watermark is None without one."""
+
+    processing: int
+    watermark: int | None
+
+
+class TtlClock:
+    """Expiry under one configuration. Nothing changes within a micro-batch but the time of the row."""
+
+    __slots__ = ("_cursor", "_is_event", "_ttl", "now")
+
+    def __init__(self, ttl: StateTtlConfig, time: BatchTime, cursor: Cursor) -> None:
+        self._cursor = cursor
+        self._ttl = ttl.milliseconds
+        self._is_event = ttl.time is TtlTime.EVENT_TIME
+        #: What expires at or before this has expired.
+        self.now = time.processing
+        if self._is_event:
+            self.now = BEFORE_ALL if time.watermark is None else time.watermark
+
+    def expiry(self) -> int:
+        """Of what is written now."""
+        base = self.now
+        # The watermark of a first batch is the epoch: what lived from there would be gone with the second.
+        if self._is_event and self._cursor.timestamp is not None and self._cursor.timestamp > base:
+            base = self._cursor.timestamp
+        return base + self._ttl if base > BEFORE_ALL else NEVER

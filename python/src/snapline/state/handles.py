@@ -1,0 +1,77 @@
+"""From a descriptor to the cache that holds the state and the handle that the function gets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from snapline.errors import InternalError
+from snapline.state.cursor import BatchTime, Cursor, TtlClock
+from snapline.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from snapline.state.list import ListState, TtlListState
+from snapline.state.list_cache import ListCache, TtlListCache
+from snapline.state.map import MapState, TtlMapState
+from snapline.state.map_cache import MapCache, TtlMapCache
+from snapline.state.namespaced import NamespacedListState, NamespacedMapState, NamespacedValueState
+from snapline.state.reducing import AggregatingState, AggregatingStateOver, ReducingState, ReducingStateOver
+from snapline.state.source import StateSource
+from snapline.state.spec import StateSpec
+from snapline.state.value import TtlValueState, ValueState
+from snapline.state.value_cache import TtlValueCache, ValueCache
+
+Cache = ValueCache | ListCache | MapCache
+
+
+def make_cache(spec: StateSpec, source: StateSource) -> Cache:
+    """The cache of a state as it is stored."""
+    if spec.kind == "value":
+        return TtlValueCache() if spec.ttl else ValueCache()
+    if spec.kind == "list":
+        return TtlListCache(source) if spec.ttl else ListCache(source)
+    return TtlMapCache(source) if spec.ttl else MapCache(source)
+
+
+def make_handle(descriptor: StateDescriptor, spec: StateSpec, cache: Cache, cursor: Cursor, time: BatchTime) -> Any:
+    """The handle of the kind that the descriptor asks for, over that cache."""
+    physical = _physical(spec, cache, cursor, time)
+    is_wrapped = spec.ttl is not None or vars(descriptor)["namespace"] is not None
+    if isinstance(descriptor, ReducingStateDescriptor):
+        reduce = getattr(descriptor.reduce_function, "reduce", descriptor.reduce_function)
+        if is_wrapped:
+            return ReducingStateOver(_one_value(physical), reduce)
+        return ReducingState(_of(cache, ValueCache), cursor, reduce)
+    if isinstance(descriptor, AggregatingStateDescriptor):
+        if is_wrapped:
+            return AggregatingStateOver(_one_value(physical), descriptor.aggregate_function)
+        return AggregatingState(_of(cache, ValueCache), cursor, descriptor.aggregate_function)
+    if isinstance(descriptor, ValueStateDescriptor):
+        return _one_value(physical)
+    if isinstance(descriptor, ListStateDescriptor):
+        return physical if descriptor.namespace is None else NamespacedListState(_of(physical, MapState))
+    if isinstance(descriptor, MapStateDescriptor):
+        return physical if descriptor.namespace is None else NamespacedMapState(_of(physical, MapState))
+    raise InternalError(f"a descriptor {descriptor!r}.", "report it.")
+
+
+def _physical(spec: StateSpec, cache: Cache, cursor: Cursor, time: BatchTime) -> Any:
+    if spec.ttl is None:
+        kinds = {"value": ValueState, "list": ListState, "map": MapState}
+        return kinds[spec.kind](cache, cursor)
+    ttl_kinds = {"value": TtlValueState, "list": TtlListState, "map": TtlMapState}
+    return ttl_kinds[spec.kind](cache, cursor, spec.ttl, TtlClock(spec.ttl, time, cursor))
+
+
+def _one_value(physical: Any) -> ValueState[Any]:
+    return NamespacedValueState(physical) if isinstance(physical, MapState) else _of(physical, ValueState)
+
+
+def _of(value: Any, kind: Any) -> Any:
+    if not isinstance(value, kind):
+        raise InternalError(f"{type(value).__name__} where {kind.__name__} belongs.", "report it.")
+    return value

@@ -1,0 +1,122 @@
+"""List state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+from snapline.state.cursor import Cursor, TtlClock
+from snapline.state.list_cache import APPENDED, ListCache, TtlListCache
+from snapline.state.ttl import StateTtlConfig, StateVisibility, UpdateType
+
+T = TypeVar("T")
+
+
+class ListState(Generic[T]):
+    """A list per key. A list too long to be sent ahead is added to without being read."""
+
+    __slots__ = ("_cache", "_cursor", "_dirty", "_values")
+
+    def __init__(self, cache: ListCache, cursor: Cursor) -> None:
+        self._cursor = cursor
+        self._cache = cache
+        self._values = cache.values
+        self._dirty = cache.dirty
+
+    def get(self) -> Iterable[T]:
+        """The elements: a copy, or page by page if the list was too long to be sent ahead."""
+        slot = self._cursor.slot
+        if self._cache.is_here[slot]:
+            return self._values[slot].copy()
+        return self._stream(slot)
+
+    def _stream(self, slot: int) -> Iterator[T]:
+        added = self._values[slot].copy()
+        for page in self._cache.pages(slot):
+            for entry in page:
+                yield entry.value
+        yield from added
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.get())
+
+    def add(self, value: T) -> None:
+        """Appends an element."""
+        slot = self._cursor.slot
+        self._values[slot].append(value)
+        self._cache.grown += 1
+        if not self._dirty[slot]:
+            self._dirty[slot] = APPENDED
+
+    def add_all(self, values: Iterable[T]) -> None:
+        """Appends elements."""
+        slot = self._cursor.slot
+        elements = self._values[slot]
+        before = len(elements)
+        elements.extend(values)
+        self._cache.grown += len(elements) - before
+        if not self._dirty[slot]:
+            self._dirty[slot] = APPENDED
+
+    def update(self, values: Iterable[T]) -> None:
+        """Replaces the list."""
+        self._cache.rewrite(self._cursor.slot, list(values))
+
+    def clear(self) -> None:
+        """Deletes the list."""
+        self._cache.rewrite(self._cursor.slot, [])
+
+
+class TtlListState(ListState[T]):
+    """A list whose elements expire one by one."""
+
+    __slots__ = ("_clock", "_expiries", "_refreshes", "_shows_expired", "_ttl_cache")
+
+    def __init__(self, cache: TtlListCache, cursor: Cursor, ttl: StateTtlConfig, clock: TtlClock) -> None:
+        super().__init__(cache, cursor)
+        self._ttl_cache = cache
+        self._expiries = cache.expiries
+        self._clock = clock
+        self._refreshes = ttl.update_type is UpdateType.ON_READ_AND_WRITE
+        self._shows_expired = ttl.visibility is StateVisibility.RETURN_EXPIRED_IF_NOT_CLEANED_UP
+
+    def get(self) -> Iterable[T]:
+        slot = self._cursor.slot
+        if self._refreshes and not self._cache.is_here[slot]:
+            self._cache.load_whole(slot)  # every element is about to be written
+        if not self._cache.is_here[slot]:
+            return self._stream(slot)
+        now = self._clock.now
+        pairs = list(zip(self._values[slot], self._expiries[slot], strict=True))
+        live = [value for value, expiry in pairs if expiry is None or expiry > now]
+        seen = self._values[slot].copy() if self._shows_expired else live
+        if self._refreshes and live:
+            self.update(live)
+        return seen
+
+    def _stream(self, slot: int) -> Iterator[T]:
+        now = self._clock.now
+        added = self._values[slot].copy()  # of this micro-batch: none has expired
+        for page in self._cache.pages(slot):
+            for entry in page:
+                if self._shows_expired or entry.expiry is None or entry.expiry > now:
+                    yield entry.value
+        yield from added
+
+    def add(self, value: T) -> None:
+        super().add(value)
+        self._expiries[self._cursor.slot].append(self._clock.expiry())
+
+    def add_all(self, values: Iterable[T]) -> None:
+        elements = list(values)
+        super().add_all(elements)
+        self._expiries[self._cursor.slot].extend([self._clock.expiry()] * len(elements))
+
+    def update(self, values: Iterable[T]) -> None:
+        slot = self._cursor.slot
+        elements = list(values)
+        self._cache.rewrite(slot, elements)
+        self._expiries[slot] = [self._clock.expiry()] * len(elements)
+
+    def clear(self) -> None:
+        self.update([])

@@ -1,0 +1,212 @@
+"""The worker's copy of a map state, by slot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from snapline.state.source import Changes, Entry, StateSource
+from snapline.state.weight import average_weight
+
+
+class MapCache:
+    """Dicts by slot with the entries that are known to exist.
+
+    Attributes:
+        entries: what exists, as far as it is here.
+        is_whole: 1: what is not in ``entries`` does not exist.
+        changed: the keys put or removed in this epoch, or None. One that is not in ``entries`` has been removed.
+        grown: entries put in this epoch, or fetched.
+    """
+
+    def __init__(self, source: StateSource) -> None:
+        self.entries: list[dict[Any, Any]] = []
+        self.is_whole = bytearray()
+        self.changed: list[set[Any] | None] = []
+        self.grown = 0
+        self._absent: dict[int, set[Any]] = {}
+        self._cleared: set[int] = set()
+        self._source = source
+
+    def begin(self, count: int, is_whole: bool) -> None:
+        """Takes over the next slots, empty."""
+        self.entries.extend({} for _ in range(count))
+        self.is_whole.extend(bytes([is_whole]) * count)
+        self.changed.extend([None] * count)
+
+    def load(
+        self, slots: Sequence[int], keys: Sequence[Any], values: Sequence[Any], expiries: Sequence[int | None] | None
+    ) -> None:
+        """The entries of slots that began just now."""
+        entries = self.entries
+        for slot, key, value in zip(slots, keys, values, strict=True):
+            entries[slot][key] = value
+
+    def load_named(
+        self,
+        slots: Sequence[int],
+        keys: Sequence[Any],
+        present: Sequence[bool],
+        values: Sequence[Any],
+        expiries: Sequence[int | None] | None,
+    ) -> None:
+        """Entries that rows name, of slots that may have begun long ago: what was changed meanwhile wins."""
+        times = expiries if expiries is not None else [None] * len(slots)
+        for slot, key, is_there, value, expiry in zip(slots, keys, present, values, times, strict=True):
+            if self.is_whole[slot] or key in (self.changed[slot] or ()):
+                continue
+            if is_there:
+                self._take(slot, Entry(key, value, expiry))
+            else:
+                self._absent.setdefault(slot, set()).add(key)
+
+    def not_sent(self, slots: Sequence[int]) -> None:
+        for slot in slots:
+            self.is_whole[slot] = 0
+
+    def find(self, slot: int, key: Any) -> bool:
+        """Whether an entry exists that is not in ``entries`` yet; from then on it is."""
+        if self.is_whole[slot] or key in (self.changed[slot] or ()) or key in self._absent.get(slot, ()):
+            return False
+        return bool(self.find_all(slot, [key]))
+
+    def find_all(self, slot: int, keys: Sequence[Any]) -> list[Any]:
+        """Fetches, at once, those of these entries that are not known; gives the keys of those that exist."""
+        changed = self.changed[slot] or ()
+        absent = self._absent.setdefault(slot, set())
+        known = self.entries[slot]
+        wanted = [key for key in keys if key not in known and key not in changed and key not in absent]
+        if not wanted or self.is_whole[slot]:
+            return []
+        found = self._source.entries(slot, wanted)
+        for entry in found:
+            self._take(slot, entry)
+        absent.update(key for key in wanted if key not in known)
+        self.grown += len(wanted)
+        return [entry.key for entry in found]
+
+    def _take(self, slot: int, entry: Entry) -> None:
+        self.entries[slot][entry.key] = entry.value
+
+    def stream(self, slot: int) -> Iterator[Entry]:
+        """All entries of a map that is not whole: the stored ones as they come, then what was put.
+
+        A map of a single page is kept, and is whole from then on.
+        """
+        scan = self._source.scan(slot)
+        try:
+            for number, (page, more) in enumerate(scan):
+                if number == 0 and not more:
+                    self._keep(slot, page)
+                for entry in page:
+                    if self.is_whole[slot] and entry.key not in self.entries[slot]:
+                        continue
+                    if entry.key not in (self.changed[slot] or ()):
+                        yield entry
+        finally:
+            scan.close()  # type: ignore[attr-defined]
+        for key in list(self.changed[slot] or ()):
+            if key in self.entries[slot]:
+                yield self._entry(slot, key)
+
+    def _entry(self, slot: int, key: Any) -> Entry:
+        return Entry(key, self.entries[slot][key], None)
+
+    def _keep(self, slot: int, page: list[Entry]) -> None:
+        changed = self.changed[slot] or ()
+        for entry in page:
+            if entry.key not in changed:
+                self._take(slot, entry)
+        self.grown += len(page)
+        self.is_whole[slot] = 1
+
+    def clear(self, slot: int) -> None:
+        self.entries[slot].clear()
+        self.changed[slot] = None
+        self.is_whole[slot] = 1
+        self._cleared.add(slot)
+
+    def held(self) -> int:
+        if not self.grown:
+            return 0
+        sample: list[Any] = []
+        for slot in range(0, len(self.entries), max(1, len(self.entries) // 16)):
+            sample.extend(islice(self.entries[slot].items(), 2))
+        return self.grown * average_weight(sample)
+
+    def changes(self) -> Changes | None:
+        slots: list[int] = []
+        ops: list[int] = []
+        keys: list[Any] = []
+        values: list[Any] = []
+        for slot in self._cleared:
+            slots.append(slot)
+            ops.append(2)
+            keys.append(None)
+            values.append(None)
+        for slot, changed in enumerate(self.changed):
+            if changed is None:
+                continue
+            entries = self.entries[slot]
+            for key in changed:
+                present = key in entries
+                if present or slot not in self._cleared:
+                    slots.append(slot)
+                    ops.append(0 if present else 1)
+                    keys.append(key)
+                    values.append(entries.get(key))
+        return Changes(slots, ops, keys, values, None, None) if slots else None
+
+    def reset(self) -> None:
+        self.entries.clear()
+        self.is_whole.clear()
+        self.changed.clear()
+        self.grown = 0
+        self._absent.clear()
+        self._cleared.clear()
+
+
+class TtlMapCache(MapCache):
+    """The same, with the expiry of each entry."""
+
+    def __init__(self, source: StateSource) -> None:
+        super().__init__(source)
+        self.expiries: list[dict[Any, int | None]] = []
+        self._stored: list[set[Any]] = []
+
+    def begin(self, count: int, is_whole: bool) -> None:
+        super().begin(count, is_whole)
+        self.expiries.extend({} for _ in range(count))
+        self._stored.extend(set() for _ in range(count))
+
+    def load(
+        self, slots: Sequence[int], keys: Sequence[Any], values: Sequence[Any], expiries: Sequence[int | None] | None
+    ) -> None:
+        times = expiries if expiries is not None else [None] * len(slots)
+        for slot, key, value, expiry in zip(slots, keys, values, times, strict=True):
+            self._take(slot, Entry(key, value, expiry))
+
+    def _take(self, slot: int, entry: Entry) -> None:
+        super()._take(slot, entry)
+        self.expiries[slot][entry.key] = entry.expiry
+        self._stored[slot].add(entry.key)
+
+    def _entry(self, slot: int, key: Any) -> Entry:
+        return Entry(key, self.entries[slot][key], self.expiries[slot][key])
+
+    def changes(self) -> Changes | None:
+        found = super().changes()
+        if found is None or found.keys is None or found.ops is None:
+            return None
+        expiries: list[int | None] = []
+        created: list[bool | None] = []
+        for slot, op, key in zip(found.slots, found.ops, found.keys, strict=True):
+            expiries.append(self.expiries[slot][key] if op == 0 else None)
+            created.append(key not in self._stored[slot] if op == 0 else None)
+        return found._replace(expiries=expiries, created=created)
+
+    def reset(self) -> None:
+        super().reset()
+        self.expiries.clear()
+        self._stored.clear()

@@ -1,0 +1,39 @@
+"""Where a cache finds what was not sent ahead, and how it hands over what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+
+class Entry(NamedTuple):
+    """An element of a list (its key is None) or an entry of a map; ``expiry`` only with a time to live."""
+
+    key: Any
+    value: Any
+    expiry: int | None
+
+
+class StateSource(Protocol):
+    """Reads one state of the store as of the beginning of the epoch."""
+
+    def entries(self, slot: int, keys: Sequence[Any]) -> list[Entry]:
+        """Those of these entries of a map that exist."""
+
+    def scan(self, slot: int) -> Iterator[tuple[list[Entry], bool]]:
+        """All of a list or map in pages, and whether there are more. Closing the iterator ends the scan."""
+
+
+class Changes(NamedTuple):
+    """What an epoch changed in one state, column by column.
+
+    A value of None deletes a value state. ``ops``: of a list 0 append, 1 clear; of a map 0 put, 1 remove, 2 clear.
+    ``created``: the entry was not in the store before. The last two only with a time to live.
+    """
+
+    slots: Sequence[int]
+    ops: Sequence[int] | None
+    keys: Sequence[Any] | None
+    values: Sequence[Any]
+    expiries: Sequence[int | None] | None
+    created: Sequence[bool | None] | None

@@ -1,0 +1,54 @@
+"""Columns of the input, found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql.types import StructType, TimestampNTZType, TimestampType
+
+from snapline.errors import InvalidConfiguration
+
+#: Where Spark notes the delay of a watermark: in the metadata of its column.
+_WATERMARK = "spark.watermarkDelayMs"
+
+
+def check_columns(schema: StructType, names: Sequence[Any], what: str) -> list[str]:
+    """Names as the schema writes them; Spark does not mind their case.
+
+    Raises:
+        InvalidConfiguration: one is no column, or there is another of the same name.
+    """
+    found: list[str] = []
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidConfiguration(f"{what} by {name!r}.", "give names of columns; make others with withColumn().")
+        matches = [each for each in schema.names if each == name] or [
+            each for each in schema.names if each.lower() == name.lower()
+        ]
+        if len(matches) != 1:
+            problem = "no column" if not matches else "not one column but several"
+            raise InvalidConfiguration(
+                f"{what} by {name}, which is {problem}.", f"use one of {', '.join(schema.names)}."
+            )
+        found.append(matches[0])
+    return found
+
+
+def event_time_of(schema: StructType, wanted: str | None) -> str | None:
+    """The column that is the time of a row: the one asked for, or the one with a watermark.
+
+    Raises:
+        InvalidConfiguration: the one asked for is no time stamp.
+    """
+    if wanted is not None:
+        (name,) = check_columns(schema, [wanted], "event_time")
+        if not isinstance(schema[name].dataType, (TimestampType, TimestampNTZType)):
+            raise InvalidConfiguration(
+                f"event_time is {name}, of type {schema[name].dataType.simpleString()}.", "use a column of time stamps."
+            )
+        return name
+    for field in schema.fields:
+        if _WATERMARK in (field.metadata or {}) and isinstance(field.dataType, (TimestampType, TimestampNTZType)):
+            return field.name
+    return None

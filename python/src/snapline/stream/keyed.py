@@ -1,0 +1,125 @@
+"""Keyed streams: from a DataFrame to the operator."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyspark.core.rdd import _wrap_function
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from snapline.errors import InvalidConfiguration
+from snapline.functions.output_tag import OutputTag
+from snapline.functions.process import KeyedProcessFunction
+from snapline.state.aggregate import AggregateFunction, ReduceFunction
+from snapline.state.ddl import parse_schema
+from snapline.state.types import StateType
+from snapline.stream.columns import check_columns
+from snapline.stream.folding import Emit, aggregation, reduction
+from snapline.stream.frame import check_frame, jvm_api
+from snapline.stream.planning import plan_process
+from snapline.worker.entry import Entry, RawInput, RawOutput
+
+
+def key_by(df: DataFrame, *cols: str) -> KeyedStream:
+    """Groups the rows of a DataFrame, streaming or not, by columns, for functions with state.
+
+    Raises:
+        InvalidConfiguration: it is no DataFrame of classic Spark, or there is no such column.
+    """
+    frame = check_frame(df)
+    if not cols:
+        raise InvalidConfiguration("key_by without columns.", "name at least one.")
+    return KeyedStream(frame, check_columns(frame.schema, cols, "key_by"), [])
+
+
+class KeyedStream:
+    """Rows by key; what ``key_by`` gives."""
+
+    def __init__(self, df: DataFrame, keys: list[str], order: list[str]) -> None:
+        self._df = df
+        self._keys = keys
+        self._order = order
+
+    def order_by(self, *cols: str) -> KeyedStream:
+        """Fixes the order of a key's rows within a micro-batch, at the price of a sort.
+
+        Without it the rows of a key come in whatever order the shuffle delivers them.
+        """
+        return KeyedStream(self._df, self._keys, check_columns(self._df.schema, cols, "order_by"))
+
+    def process(
+        self,
+        function: KeyedProcessFunction,
+        schema: str | StructType,
+        *,
+        side_outputs: Sequence[OutputTag] = (),
+        late_output: OutputTag | str | None = None,
+        event_time: str | None = None,
+    ) -> DataFrame:
+        """Runs a function over the rows of each key.
+
+        Args:
+            function: with one of the process methods; it is pickled as it is, before ``open``.
+            schema: the columns of what it yields.
+            side_outputs: what else it emits to; each becomes a nullable struct column, see :func:`side_output`.
+            late_output: a side output for rows older than the watermark, which are dropped otherwise. It has the
+                columns of the input.
+            event_time: the column that is the time of a row; without it the one that has a watermark.
+
+        Returns:
+            The columns of the schema, then one struct per side output.
+
+        Raises:
+            InvalidConfiguration: the function, its states or an argument cannot be.
+            FunctionFailed: ``open`` raised on the driver.
+            WrongSparkVersion: Spark runs without the jar.
+        """
+        frame = self._df
+        plan = plan_process(frame.schema, self._keys, function, schema, side_outputs, late_output, event_time)
+        session = frame.sparkSession
+        api = jvm_api(frame)
+        entry = _wrap_function(session.sparkContext, Entry(plan.job), RawInput(), RawOutput())
+        spec = json.dumps(plan.spec_json())
+        return DataFrame(api.plan(frame._jdf, self._keys, self._order, entry, plan.result.json(), spec), session)
+
+    def reduce(
+        self,
+        function: Callable[[Any, Any], Any] | ReduceFunction[Any],
+        *,
+        emit: Emit = "per_element",
+    ) -> DataFrame:
+        """Reduces the rows of each key: the function makes one row of what it has and a new one.
+
+        Args:
+            function: of two rows; it gives a row, tuple or dict with the columns of the input.
+            emit: the reduced row for each row, as Flink does, or once ``per_batch`` for each key of a micro-batch.
+        """
+        schema = self._df.schema
+        return self.process(reduction(function, schema, emit), schema)
+
+    def aggregate(
+        self,
+        function: AggregateFunction[Any, Any, Any],
+        result_type: str | StructType,
+        *,
+        accumulator_type: StateType,
+        emit: Emit = "per_element",
+    ) -> DataFrame:
+        """Aggregates the rows of each key.
+
+        Args:
+            function: of the rows.
+            result_type: the columns of its result, which come after those of the key. If it is one column, the result
+                is its value.
+            accumulator_type: the type of the accumulator in the store.
+            emit: the result for each row, as Flink does, or once ``per_batch`` for each key of a micro-batch.
+        """
+        results = parse_schema(result_type, "result_type")
+        keys = [self._df.schema[name] for name in self._keys]
+        return self.process(
+            aggregation(function, accumulator_type, len(keys), len(results.fields), emit),
+            StructType([*keys, *results.fields]),
+        )

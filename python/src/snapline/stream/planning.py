@@ -1,0 +1,105 @@
+"""From the arguments of ``process`` to what the operator and its workers are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql.types import StructType
+
+from snapline.errors import InvalidConfiguration
+from snapline.functions.output_tag import OutputTag
+from snapline.functions.plan import FunctionPlan
+from snapline.functions.process import KeyedProcessFunction
+from snapline.state.ddl import parse_schema
+from snapline.state.spec import StateSpec
+from snapline.state.ttl import TtlTime
+from snapline.stream.columns import check_columns, event_time_of
+from snapline.stream.schema import result_schema
+from snapline.worker.job import Job
+
+
+@dataclass(frozen=True)
+class ProcessPlan:
+    """A keyed process, checked.
+
+    Attributes:
+        job: for the workers.
+        result: the columns of the result, then one struct per side output.
+        sides: the names of the side outputs, that of late rows last.
+        late_output: the side output of late rows, if they have one.
+    """
+
+    job: Job
+    result: StructType
+    sides: tuple[str, ...]
+    late_output: str | None
+
+    def spec_json(self) -> dict[str, Any]:
+        """For the operator."""
+        plan = self.job.plan
+        return {
+            "states": [state.to_json() for state in plan.states],
+            "mode": plan.mode,
+            "metrics": list(plan.metrics),
+            "late_output": self.late_output,
+            "side_outputs": list(self.sides),
+            "event_time": self.job.event_time,
+            "function": plan.name,
+        }
+
+
+def plan_process(
+    rows: StructType,
+    keys: Sequence[str],
+    function: KeyedProcessFunction,
+    output: str | StructType,
+    side_outputs: Sequence[OutputTag],
+    late_output: OutputTag | str | None,
+    event_time: str | None,
+) -> ProcessPlan:
+    """Checks the arguments and opens a copy of the function.
+
+    Raises:
+        InvalidConfiguration: the function, its states or an argument cannot be.
+        FunctionFailed: ``open`` raised.
+    """
+    key_names = check_columns(rows, keys, "key_by")
+    columns = parse_schema(output, "the schema of the output")
+    for tag in side_outputs:
+        if not isinstance(tag, OutputTag):
+            raise InvalidConfiguration(f"the side output {tag!r}.", "give OutputTag(name, schema).")
+    late = late_output.name if isinstance(late_output, OutputTag) else late_output
+    sides = [(tag.name, tag.struct) for tag in side_outputs]
+    time = event_time_of(rows, event_time)
+    if late is not None:
+        if time is None:
+            raise InvalidConfiguration(
+                f"the output {late} for late rows, and no column is the time of a row.",
+                "give the DataFrame a watermark (withWatermark), or leave out late_output.",
+            )
+        sides.append((late, rows))
+    result = result_schema(columns, sides)
+    plan = FunctionPlan.of(function)
+    _check_states(plan.states, rows, time)
+    tags = tuple(tag.name for tag in side_outputs)
+    job = Job(plan, tuple(key_names), tuple(rows.names), tuple(columns.names), tags, time)
+    return ProcessPlan(job, result, tuple(name for name, _ in sides), late)
+
+
+def _check_states(states: Sequence[StateSpec], rows: StructType, event_time: str | None) -> None:
+    for state in states:
+        if state.entry is not None:
+            (name,) = check_columns(rows, [state.entry], f"the entry of map state {state.name}")
+            if name != state.entry or rows[name].dataType != state.key:
+                raise InvalidConfiguration(
+                    f"map state {state.name} has keys of type {state.key and state.key.simpleString()}, and its entry "
+                    f"column {name} is of type {rows[name].dataType.simpleString()}.",
+                    "name a column of the very type of the keys, and write it as the schema does.",
+                )
+        if state.ttl is not None and state.ttl.time is TtlTime.EVENT_TIME and event_time is None:
+            raise InvalidConfiguration(
+                f"state {state.name} lives in event time, and no column is the time of a row.",
+                "give the DataFrame a watermark (withWatermark), or process() the argument event_time.",
+            )

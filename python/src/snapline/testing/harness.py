@@ -1,0 +1,222 @@
+"""Drives a keyed process function with rows, timers and watermarks: without Spark, and without a JVM."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pyspark.sql.types import StructType
+
+from snapline.errors import InvalidConfiguration
+from snapline.functions.context import EVENT, PROCESSING
+from snapline.functions.output_tag import OutputTag
+from snapline.functions.process import KeyedProcessFunction
+from snapline.functions.time import to_millis, zone_of
+from snapline.state.cursor import BatchTime
+from snapline.state.ddl import parse_schema
+from snapline.state.row import Row, row_maker
+from snapline.stream.planning import plan_process
+from snapline.testing.links import InProcessLink, Link
+from snapline.testing.operator import Bounds, Operator
+from snapline.testing.store import DictStore, RocksStore, Store
+from snapline.worker.decode import decoder
+from snapline.worker.encode import transpose
+from snapline.worker.frames import Frame
+from snapline.worker.job import Job
+
+Time = int | datetime
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state and the times of a harness."""
+
+    families: bytes
+    processing: int
+    watermark: int | None
+
+
+class KeyedTestHarness:
+    """One partition of a keyed process; owns its store, which :meth:`close` gives back.
+
+    Every micro-batch opens a fresh copy of the function, as Spark's tasks do, and goes through the same conversions,
+    caches and loops: what is kept in attributes of the function is gone with the micro-batch here too.
+
+    Args:
+        function: what is tested.
+        key: the columns of the key.
+        schema: of the rows.
+        output: the schema of what the function yields.
+        event_time: the column that is the time of a row; rows at or before the watermark are late and dropped.
+        side_outputs: the tags that the function emits to.
+        late_output: a side output for late rows.
+        time_zone: the session's.
+        path: a folder for a RocksDB; without it the state is in memory.
+        bounds: of chunks and epochs.
+        link: how the worker is reached; in this process and thread by default.
+
+    Raises:
+        InvalidConfiguration: the function, its states or an argument cannot be.
+    """
+
+    def __init__(
+        self,
+        function: KeyedProcessFunction,
+        *,
+        key: str | Sequence[str],
+        schema: str | StructType,
+        output: str | StructType,
+        event_time: str | None = None,
+        side_outputs: Sequence[OutputTag] = (),
+        late_output: str | None = None,
+        time_zone: str = "UTC",
+        path: str | Path | None = None,
+        bounds: Bounds | None = None,
+        link: Callable[[Job, Callable[[Frame], Frame | None]], Link] = InProcessLink,
+    ) -> None:
+        rows = parse_schema(schema, "the schema of the rows")
+        keys = [key] if isinstance(key, str) else list(key)
+        planned = plan_process(rows, keys, function, output, side_outputs, late_output, event_time)
+        self._job = planned.job
+        self._rows = rows
+        self._late_output = late_output
+        self._zone = zone_of(time_zone)
+        self._link = link
+        self._store: Store = DictStore() if path is None else RocksStore(Path(path))
+        self._operator = Operator(self._job, rows, planned.result, self._store, time_zone, bounds or Bounds())
+        self._time = BatchTime(0, None if planned.job.event_time is None else 0)
+        self._main: list[Row] = []
+        self._sides: dict[str, list[Row]] = {tag: [] for tag in planned.sides}
+        self._result = planned.result
+        self._make = row_maker(planned.job.columns)
+        #: What counters and gauges came to, added up over all micro-batches.
+        self.metrics: dict[str, float] = {}
+        #: Late rows so far.
+        self.late_rows = 0
+
+    def process_batch(self, rows: Sequence[Any]) -> list[Row]:
+        """One micro-batch: rows (tuples, dicts or Rows), then due timers. Gives what it added to the output."""
+        return self._run(self._in_time(_as_tuples(rows, self._rows.names)))
+
+    def process(self, rows: Sequence[Any], *, batch_size: int | None = None) -> list[Row]:
+        """Rows in one micro-batch, or cut into several."""
+        size = batch_size or max(1, len(rows))
+        return [row for start in range(0, len(rows), size) for row in self.process_batch(rows[start : start + size])]
+
+    def advance_watermark(self, time: Time) -> list[Row]:
+        """Sets the watermark and runs a micro-batch without rows: what is due fires."""
+        if self._time.watermark is None:
+            raise InvalidConfiguration("a watermark without event_time.", "give the harness event_time.")
+        self._time = BatchTime(self._time.processing, max(self._time.watermark, to_millis(time, self._zone)))
+        return self._run([])
+
+    def advance_processing_time(self, time: Time) -> list[Row]:
+        """Sets the time of the micro-batches and runs one without rows: what is due fires."""
+        self._time = BatchTime(max(self._time.processing, to_millis(time, self._zone)), self._time.watermark)
+        return self._run([])
+
+    def finish(self) -> list[Row]:
+        """Fires all timers, as at the end of a bounded DataFrame."""
+        return self._run([], is_last=True)
+
+    def output(self) -> list[Row]:
+        """All rows of the result so far."""
+        return list(self._main)
+
+    def side_output(self, tag: OutputTag | str) -> list[Row]:
+        """All rows of a side output so far."""
+        return list(self._sides[tag.name if isinstance(tag, OutputTag) else tag])
+
+    def state(self, name: str, key: Any) -> Any:
+        """A state as it is stored: a value or accumulator, a list, a dict; None if there is nothing.
+
+        With namespaces it is a dict by namespace, of a map state by (namespace, key).
+        """
+        (state,) = [each for each in self._operator.states if each.spec.name == name]
+        stored = state.get(key if isinstance(key, tuple) else (key,))
+        if stored is None:
+            return None
+        load = pickle.loads if state.spec.pickled else _same
+        if state.spec.kind == "value":
+            return load(stored[0])
+        if state.spec.kind == "list":
+            return [load(value) for value, _ in stored]
+        return {key: load(value) for key, (value, _) in stored.items()}
+
+    def num_keys(self, name: str) -> int:
+        """How many keys have this state."""
+        return sum(1 for _ in self._store.items(name))
+
+    def num_timers(self, domain: Literal["event", "processing"] | None = None) -> int:
+        """How many timers are registered."""
+        wanted = {"event": [EVENT], "processing": [PROCESSING], None: [EVENT, PROCESSING]}[domain]
+        return sum(1 for _, of, _ in self._operator.timers() if of in wanted)
+
+    def snapshot(self) -> Snapshot:
+        """State, timers and times, for another harness of the same function or a later version of it."""
+        families = {family: list(self._store.items(family)) for family in self._store.families()}
+        return Snapshot(pickle.dumps(families), self._time.processing, self._time.watermark)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Puts back a snapshot; what there was is gone."""
+        for family in self._store.families():
+            for key, _ in list(self._store.items(family)):
+                self._store.delete(family, key)
+        for family, items in pickle.loads(snapshot.families).items():
+            for key, value in items:
+                self._store.put(family, key, value)
+        self._time = BatchTime(snapshot.processing, snapshot.watermark)
+
+    def close(self) -> None:
+        """Gives back the store."""
+        self._store.close()
+
+    def __enter__(self) -> KeyedTestHarness:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _in_time(self, rows: list[Any]) -> list[Any]:
+        """Late rows never reach the function."""
+        if self._job.event_time is None or self._time.watermark is None:
+            return rows
+        at = self._rows.names.index(self._job.event_time)
+        times = [None if row[at] is None else to_millis(row[at], self._zone) for row in rows]
+        late = [time is not None and time <= (self._time.watermark or 0) for time in times]
+        self.late_rows += sum(late)
+        if self._late_output is not None:
+            make = row_maker(self._rows.names)
+            self._sides[self._late_output] += [make(row) for row, is_late in zip(rows, late, strict=True) if is_late]
+        return [row for row, is_late in zip(rows, late, strict=True) if not is_late]
+
+    def _run(self, rows: list[Any], *, is_last: bool = False) -> list[Row]:
+        result = self._operator.run_batch(
+            rows, self._time, lambda answer: self._link(self._job, answer), is_last=is_last
+        )
+        for name, value in result.metrics.items():
+            self.metrics[name] = self.metrics.get(name, 0) + value
+        before = len(self._main)
+        for batch in result.output:
+            columns = [decoder(field.type)(batch.column(i)) for i, field in enumerate(batch.schema)]
+            for row in zip(*columns, strict=True):
+                sides = dict(zip(self._sides, row[len(self._job.columns) :], strict=True))
+                emitted = {name: value for name, value in sides.items() if value is not None}
+                for name, value in emitted.items():
+                    self._sides[name].append(value)
+                if not emitted:
+                    self._main.append(self._make(row[: len(self._job.columns)]))
+        return self._main[before:]
+
+
+def _as_tuples(rows: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Rows of any kind as tuples in the order of the schema."""
+    return list(zip(*transpose(rows, names), strict=True)) if rows else []
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,62 @@
+"""The Arrow schemas of the exchange, as the operator makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DataType, StructType
+
+from snapline.functions.process import Mode
+from snapline.state.spec import StateSpec
+from snapline.worker.frames import (
+    CHANGES_PART,
+    KEYS_PART,
+    NOT_SENT_PART,
+    OUTPUT_PART,
+    ROWS_PART,
+    STATE_PART,
+    TIMER_CHANGES_PART,
+    TIMERS_PART,
+)
+
+_SLOT = pa.field("slot", pa.int32(), False)
+_TIME = pa.field("time", pa.int64(), False)
+_DOMAIN = pa.field("domain", pa.int8(), False)
+
+
+def arrow_type(kind: DataType, zone: str) -> pa.DataType:
+    return to_arrow_type(kind, timezone=zone)
+
+
+def arrow_fields(schema: StructType, zone: str) -> list[pa.Field]:
+    return [pa.field(field.name, arrow_type(field.dataType, zone), field.nullable) for field in schema.fields]
+
+
+def exchange_schemas(
+    rows: StructType, keys: Sequence[str], result: StructType, states: Sequence[StateSpec], mode: Mode, zone: str
+) -> dict[int, pa.Schema]:
+    """All parts by id."""
+    entries = [
+        pa.field(f"__entry_{i}", pa.int32()) for i, state in enumerate(states) if mode == "arrow" and state.entry
+    ]
+    schemas = {
+        ROWS_PART: pa.schema([*arrow_fields(rows, zone), *entries, pa.field("__slot", pa.int32(), False)]),
+        KEYS_PART: pa.schema([field for name in keys for field in arrow_fields(StructType([rows[name]]), zone)]),
+        TIMERS_PART: pa.schema([_SLOT, _TIME, _DOMAIN]),
+        OUTPUT_PART: pa.schema(arrow_fields(result, zone)),
+        TIMER_CHANGES_PART: pa.schema([_SLOT, _TIME, _DOMAIN, pa.field("op", pa.int8(), False)]),
+    }
+    for i, state in enumerate(states):
+        value = pa.field("v", arrow_type(state.value, zone))
+        key = [] if state.key is None else [pa.field("k", arrow_type(state.key, zone))]
+        expiry = [pa.field("x", pa.int64())] if state.ttl else []
+        created = [pa.field("c", pa.bool_())] if state.ttl else []
+        present = [pa.field("p", pa.bool_(), False)] if state.entry else []
+        slot = [] if state.kind == "value" else [_SLOT]
+        op = [] if state.kind == "value" else [pa.field("op", pa.int8(), False)]
+        schemas[STATE_PART + i] = pa.schema([*slot, *key, *present, value, *expiry])
+        schemas[NOT_SENT_PART + i] = pa.schema([_SLOT])
+        schemas[CHANGES_PART + i] = pa.schema([_SLOT, *op, *key, value, *expiry, *created])
+    return schemas

@@ -1,0 +1,1 @@
+"""The Python side of the keyed process operator (docs/notes/003-keyed-process.md)."""

@@ -1,0 +1,158 @@
+"""``process_arrow`` for each chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapline.functions.arrow_state import ArrowState, StateColumn
+from snapline.functions.output_tag import OutputTag
+from snapline.functions.time import zone_of
+from snapline.state.cursor import NEVER, TtlClock
+from snapline.state.spec import StateSpec
+from snapline.state.ttl import StateVisibility, UpdateType
+from snapline.worker.calls import failed
+from snapline.worker.frames import CHANGES_PART, KEYS_PART, ROWS_PART, STATE_PART, Frame, message_of
+from snapline.worker.loops import Parts, RowLoop
+from snapline.worker.outputs import Outputs
+from snapline.worker.timers import Timers
+
+
+class ArrowLoop(RowLoop):
+    """Hands chunks over as they came; the state of a chunk goes back with its end, and nothing is kept."""
+
+    uses_caches = False
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._rows = len(parts.job.input_columns)
+        names = parts.schemas[ROWS_PART].names
+        self._positions = {name: i for i, name in enumerate(names) if i >= self._rows}
+        event_time = parts.job.event_time
+        self._event_time = parts.job.input_columns.index(event_time) if event_time is not None else None
+        self._columns: list[tuple[int, StateSpec, StateColumn, _Times | None]] = []
+
+    def run(self, frame: Frame) -> None:
+        parts = self._parts
+        batch = frame.batch(ROWS_PART, parts.schemas)
+        keys = frame.batch(KEYS_PART, parts.schemas)
+        if batch is None or keys is None or not batch.num_rows:
+            return
+        rows = pa.RecordBatch.from_arrays(batch.columns[: self._rows], names=batch.schema.names[: self._rows])
+        index = batch.column(self._positions["__slot"]).to_numpy()
+        latest = None
+        if self._event_time is not None:
+            micros = pc.max(rows.column(self._event_time).cast(pa.int64())).as_py()
+            latest = None if micros is None else micros // 1000
+        self._columns = list(self._state_columns(frame, batch, keys.num_rows, latest))
+        state = ArrowState(
+            keys,
+            index,
+            {spec.name: column for _, spec, column, _ in self._columns},
+            parts.time,
+            _Sink(parts.timers, parts.outputs, parts.zone),
+        )
+        try:
+            result = parts.function.process_arrow(rows, state)
+            if result is not None:
+                parts.outputs.extend(result)
+        except Exception as e:
+            raise failed(e, "process_arrow", parts.job.plan.name, rows=rows.num_rows, keys=keys.num_rows) from e
+
+    def _state_columns(
+        self, frame: Frame, batch: pa.RecordBatch, keys: int, latest: int | None
+    ) -> Iterator[tuple[int, StateSpec, StateColumn, _Times | None]]:
+        parts = self._parts  # the chunk is an epoch: its slots begin at 0
+        for i, state in enumerate(parts.states):
+            spec = state.spec
+            found = frame.batch(STATE_PART + i, parts.schemas)
+            if spec.kind == "value":
+                values = found.column("v") if found is not None else pa.nulls(keys, _value_type(parts, i))
+                column = StateColumn(values, np.arange(keys, dtype=np.int32))
+            elif spec.entry is not None and found is not None:
+                # An entry that exists and is null looks like one that does not exist: null removes it either way.
+                entry_rows = batch.column(self._positions[f"__entry_{i}"]).fill_null(-1).to_numpy()
+                slots = found.column("slot").to_numpy()
+                column = StateColumn(found.column("v"), slots, found.column("k"), entry_rows)
+            else:
+                continue
+            times = None
+            if spec.ttl is not None:
+                times = _Times(
+                    spec, parts, found.column("x") if found is not None else pa.nulls(keys, pa.int64()), latest
+                )
+                column.values = times.hide_expired(column.values)
+            yield i, spec, column, times
+
+    def changes(self) -> Iterator[tuple[int, pa.Buffer]]:
+        for i, _, column, times in self._columns:
+            values, changed = column.updates or (column.values, np.zeros(len(column.values), bool))
+            if times is not None and times.refreshes:
+                values = pc.if_else(pa.array(changed), values, column.values)
+                changed = changed | column.values.is_valid().to_numpy(zero_copy_only=False)
+            if not changed.any():
+                continue
+            schema = self._parts.schemas[CHANGES_PART + i]
+            mask = pa.array(changed)
+            values = values.filter(mask)
+            arrays = {"slot": pa.array(column.slots).filter(mask), "v": values}
+            if column.keys is not None:
+                arrays["k"] = column.keys.filter(mask)
+                arrays["op"] = values.is_null().cast(pa.int8())
+            if times is not None:
+                arrays["x"] = pc.if_else(values.is_valid(), pa.scalar(times.expiry, pa.int64()), None)
+                arrays["c"] = times.stored.filter(mask).is_null()
+            columns = [arrays[field.name].cast(field.type) for field in schema]
+            yield CHANGES_PART + i, message_of(pa.record_batch(columns, schema=schema))
+        self._columns = []
+
+
+def _value_type(parts: Parts, index: int) -> pa.DataType:
+    return parts.schemas[STATE_PART + index].field("v").type
+
+
+class _Times:
+    """The time to live of one state in one chunk."""
+
+    def __init__(self, spec: StateSpec, parts: Parts, stored: pa.Array, latest: int | None) -> None:
+        assert spec.ttl is not None
+        self.stored = stored
+        self.refreshes = spec.ttl.update_type is UpdateType.ON_READ_AND_WRITE
+        self._shows_expired = spec.ttl.visibility is StateVisibility.RETURN_EXPIRED_IF_NOT_CLEANED_UP
+        parts.cursor.timestamp = latest
+        clock = TtlClock(spec.ttl, parts.time, parts.cursor)
+        self._now = clock.now
+        self.expiry = clock.expiry()
+
+    def hide_expired(self, values: pa.Array) -> pa.Array:
+        if self._shows_expired:
+            return values
+        live = pc.greater(self.stored.fill_null(NEVER), pa.scalar(self._now, pa.int64()))
+        return pc.if_else(live, values, pa.scalar(None, values.type))
+
+
+class _Sink:
+    """Timers and side outputs of a chunk."""
+
+    def __init__(self, timers: Timers, outputs: Outputs, zone: str) -> None:
+        self._timers = timers
+        self._outputs = outputs
+        self._zone = zone
+
+    def register_timers(self, slots: Any, times: pa.Array, domain: int, operation: int) -> None:
+        valid = times.is_valid().to_numpy(zero_copy_only=False)
+        self._timers.change_all(slots[valid], self._millis(times.drop_null()), domain, operation)
+
+    def _millis(self, times: pa.Array) -> Any:
+        if not pa.types.is_timestamp(times.type):
+            return times.cast(pa.int64()).to_numpy()
+        if times.type.tz is None and zone_of(self._zone) is not None:
+            times = pc.assume_timezone(times, self._zone, ambiguous="earliest", nonexistent="latest")
+        return times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64()).to_numpy() // 1000
+
+    def emit_table(self, tag: OutputTag, value: Any) -> None:
+        self._outputs.emit_table(tag, value)

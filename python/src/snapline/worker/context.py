@@ -1,0 +1,57 @@
+"""``open``'s context in a task: it gives handles over the caches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from snapline.errors import InvalidConfiguration
+from snapline.functions.context import RuntimeContext
+from snapline.functions.metrics import MetricGroup
+from snapline.functions.recording import check_descriptor
+from snapline.state.cursor import BatchTime, Cursor
+from snapline.state.descriptors import StateDescriptor
+from snapline.state.handles import make_handle
+from snapline.state.spec import StateSpec
+from snapline.worker.remote_state import RemoteState
+
+
+class TaskContext(RuntimeContext):
+    """Gives the states that the driver has seen, and no others."""
+
+    def __init__(
+        self, states: Mapping[str, RemoteState], cursor: Cursor, time: BatchTime, partition: int, partitions: int
+    ) -> None:
+        self._states = states
+        self._cursor = cursor
+        self._time = time
+        self._partition = partition
+        self._partitions = partitions
+        self._is_open = False
+        self.metrics = MetricGroup()
+
+    def end_of_open(self) -> None:
+        self._is_open = True
+
+    def _state(self, descriptor: StateDescriptor, kind: type[StateDescriptor]) -> Any:
+        check_descriptor(descriptor, kind)
+        if self._is_open:
+            raise InvalidConfiguration(
+                f"state {descriptor.name} is asked for after open().", "ask for all states in open()."
+            )
+        state = self._states.get(descriptor.name)
+        if state is None or state.spec != StateSpec.of(descriptor):
+            raise InvalidConfiguration(
+                f"open() asks for {descriptor!r} in a task, and did not on the driver.",
+                "let open() ask for the same states everywhere: they belong to the query.",
+            )
+        return make_handle(descriptor, state.spec, state.cache, self._cursor, self._time)
+
+    def get_metrics_group(self) -> MetricGroup:
+        return self.metrics
+
+    def get_index_of_this_subtask(self) -> int:
+        return self._partition
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        return self._partitions

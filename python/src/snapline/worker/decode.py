@@ -1,0 +1,108 @@
+"""Arrow columns into Python values, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise, starmap
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from snapline.state.row import row_maker
+
+Decoder = Callable[[pa.Array], list[Any]]
+
+
+def decoder(kind: pa.DataType, *, as_key: bool = False) -> Decoder:
+    """What turns arrays of this type into lists.
+
+    Time stamps become naive datetimes in the time zone of their type. As keys, arrays become tuples: they are hashed.
+    """
+    types = pa.types
+    if types.is_integer(kind) or types.is_floating(kind):
+        return _numbers
+    if types.is_timestamp(kind):
+        return _zoned if kind.tz is not None else _times
+    if types.is_date32(kind) or types.is_duration(kind):
+        return _times
+    if types.is_struct(kind):
+        return _structs(kind, as_key)
+    if types.is_map(kind):
+        return _maps(kind)
+    if types.is_list(kind):
+        return _lists(kind, as_key)
+    return _any
+
+
+def _any(array: pa.Array) -> list[Any]:
+    return array.to_pylist()  # type: ignore[no-any-return]
+
+
+def _numbers(array: pa.Array) -> list[Any]:
+    if not array.null_count:
+        return array.to_numpy().tolist()  # type: ignore[no-any-return]
+    values: list[Any] = array.fill_null(0).to_numpy().tolist()
+    return _with_nulls(values, array)
+
+
+def _with_nulls(values: list[Any], array: pa.Array) -> list[Any]:
+    for i in np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False)).tolist():
+        values[i] = None
+    return values
+
+
+def _times(array: pa.Array) -> list[Any]:
+    # numpy turns time stamps into datetimes at a fifth of the price, and NaT into None.
+    return array.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
+
+
+def _zoned(array: pa.Array) -> list[Any]:
+    return _times(pc.local_timestamp(array))
+
+
+def _structs(kind: pa.StructType, as_key: bool) -> Decoder:
+    fields = [kind.field(i) for i in range(kind.num_fields)]
+    decoders = [decoder(field.type, as_key=as_key) for field in fields]
+    make = row_maker([field.name for field in fields])
+
+    def decode(array: pa.StructArray) -> list[Any]:
+        if not fields:
+            return [make(()) if ok else None for ok in array.is_valid().to_pylist()]
+        columns = [decode(column) for decode, column in zip(decoders, array.flatten(), strict=True)]
+        rows: list[Any] = list(map(make, zip(*columns, strict=True)))
+        return _with_nulls(rows, array) if array.null_count else rows
+
+    return decode
+
+
+def _lists(kind: pa.ListType, as_key: bool) -> Decoder:
+    element = decoder(kind.value_type, as_key=as_key)
+    take = tuple if as_key else list
+
+    def decode(array: pa.ListArray) -> list[Any]:
+        offsets: list[int] = array.offsets.to_numpy().tolist()
+        start = offsets[0]
+        elements = element(array.values.slice(start, offsets[-1] - start))
+        lists: list[Any] = [take(elements[begin - start : end - start]) for begin, end in pairwise(offsets)]
+        return _with_nulls(lists, array) if array.null_count else lists
+
+    return decode
+
+
+def _maps(kind: pa.MapType) -> Decoder:
+    key, item = decoder(kind.key_type, as_key=True), decoder(kind.item_type)
+
+    def decode(array: pa.MapArray) -> list[Any]:
+        offsets: list[int] = array.offsets.to_numpy().tolist()
+        start, length = offsets[0], offsets[-1] - offsets[0]
+        keys, items = key(array.keys.slice(start, length)), item(array.items.slice(start, length))
+
+        def entries(begin: int, end: int) -> dict[Any, Any]:
+            return dict(zip(keys[begin - start : end - start], items[begin - start : end - start], strict=True))
+
+        maps: list[Any] = list(starmap(entries, pairwise(offsets)))
+        return _with_nulls(maps, array) if array.null_count else maps
+
+    return decode

@@ -1,0 +1,115 @@
+"""``process_element`` for each row, and ``on_timer`` for each timer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from snapline.functions.context import EVENT
+from snapline.state.row import row_maker
+from snapline.worker.calls import failed
+from snapline.worker.decode import decoder
+from snapline.worker.frames import ROWS_PART, Frame
+from snapline.worker.loops import Parts, RowLoop
+from snapline.worker.outputs import LIMIT
+from snapline.worker.timers import Timer
+
+
+class TimerLoop:
+    """Calls ``on_timer``."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def run(self, timers: Iterable[Timer]) -> None:
+        parts = self._parts
+        on_timer, context, cursor = parts.function.on_timer, parts.context, parts.cursor
+        timer = None
+        try:
+            for timer in timers:
+                cursor.slot, cursor.timestamp = timer.slot, timer.time
+                context.domain = "event" if timer.domain == EVENT else "processing"
+                result = on_timer(timer.time, context)
+                if result is not None:
+                    parts.outputs.extend(result)
+        except Exception as e:
+            where = {"key": context.get_current_key(), "timer": timer.time} if timer else {}
+            raise failed(e, "on_timer", parts.job.plan.name, **where) from e
+        finally:
+            context.domain = None
+
+
+class ElementLoop(RowLoop):
+    """Calls ``process_element``: nothing else happens for each row."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._function = parts.function
+        self._context = parts.context
+        self._cursor = parts.cursor
+        self._outputs = parts.outputs
+        self._name = parts.job.plan.name
+        self._schemas = parts.schemas
+        columns = list(parts.schemas[ROWS_PART])[: len(parts.job.input_columns)]
+        self._decoders = [decoder(field.type) for field in columns]
+        self._make = row_maker([field.name for field in columns])
+        event_time = parts.job.event_time
+        self._event_time = parts.job.input_columns.index(event_time) if event_time is not None else None
+
+    def run(self, frame: Frame) -> None:
+        batch = frame.batch(ROWS_PART, self._schemas)
+        if batch is None:
+            return
+        columns, slots = batch.columns[: len(self._decoders)], batch.columns[-1]
+        values = [decode(column) for decode, column in zip(self._decoders, columns, strict=True)]
+        rows = map(self._make, zip(*values, strict=True))
+        places = slots.to_numpy().tolist()
+        if self._event_time is None:
+            self._run(zip(places, rows, strict=True))
+        else:
+            self._run_timed(zip(places, event_times(columns[self._event_time]), rows, strict=True))
+
+    def _run(self, rows: Iterable[tuple[int, Any]]) -> None:
+        process, context, cursor, out = self._function.process_element, self._context, self._cursor, self._outputs.rows
+        append = out.append
+        row = None
+        try:
+            for cursor.slot, row in rows:
+                result = process(row, context)
+                if result is not None:
+                    for each in result:
+                        append(each)
+                        if len(out) >= LIMIT:
+                            self._outputs.flush_rows()
+        except Exception as e:
+            where = {"key": context.get_current_key(), "row": row} if row is not None else {}
+            raise failed(e, "process_element", self._name, **where) from e
+
+    def _run_timed(self, rows: Iterable[tuple[int, int | None, Any]]) -> None:
+        process, context, cursor, out = self._function.process_element, self._context, self._cursor, self._outputs.rows
+        append = out.append
+        row = None
+        try:
+            for cursor.slot, cursor.timestamp, row in rows:
+                result = process(row, context)
+                if result is not None:
+                    for each in result:
+                        append(each)
+                        if len(out) >= LIMIT:
+                            self._outputs.flush_rows()
+        except Exception as e:
+            where = {"key": context.get_current_key(), "row": row} if row is not None else {}
+            raise failed(e, "process_element", self._name, **where) from e
+
+
+def event_times(column: pa.Array) -> list[int | None]:
+    """Time stamps as milliseconds."""
+    micros = column.cast(pa.int64())
+    if not micros.null_count:
+        return (micros.to_numpy() // 1000).tolist()  # type: ignore[no-any-return]
+    times: list[int | None] = (micros.fill_null(0).to_numpy() // 1000).tolist()
+    for i in np.flatnonzero(micros.is_null().to_numpy(zero_copy_only=False)).tolist():
+        times[i] = None
+    return times

@@ -1,0 +1,54 @@
+"""What the three process methods have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from snapline.functions.context import Context
+from snapline.functions.process import KeyedProcessFunction
+from snapline.state.cursor import BatchTime, Cursor
+from snapline.worker.frames import Frame
+from snapline.worker.job import Job
+from snapline.worker.keys import SlotKeys
+from snapline.worker.outputs import Outputs
+from snapline.worker.remote_state import RemoteState
+from snapline.worker.timers import Timers
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a task is made of."""
+
+    job: Job
+    function: KeyedProcessFunction
+    context: Context
+    cursor: Cursor
+    keys: SlotKeys
+    states: list[RemoteState]
+    timers: Timers
+    outputs: Outputs
+    schemas: dict[int, pa.Schema]
+    time: BatchTime
+    zone: str
+
+
+class RowLoop(ABC):
+    """Hands the rows of a task to the function."""
+
+    #: Whether the state of a chunk goes into the caches before its rows are run.
+    uses_caches = True
+
+    @abstractmethod
+    def run(self, frame: Frame) -> None:
+        """The rows of a frame."""
+
+    def finish(self) -> None:  # noqa: B027 (most have nothing to do)
+        """The rows of the epoch have been run."""
+
+    def changes(self) -> Iterator[tuple[int, pa.Buffer]]:
+        """Parts with changes of state that are in no cache."""
+        return iter(())

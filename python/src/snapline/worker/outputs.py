@@ -1,0 +1,124 @@
+"""What the function gives back: gathered, converted and sent in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from snapline.functions.errors import FunctionFailed
+from snapline.functions.output_tag import OutputTag
+from snapline.worker.columnar import conform, to_table
+from snapline.worker.encode import ColumnEncoder, transpose
+from snapline.worker.frames import OUTPUT_PART, ToOperator, Transport, message_of
+
+#: Rows that are gathered before they are sent.
+LIMIT = 10_000
+
+
+class Outputs:
+    """Rows of the result and of the side outputs.
+
+    Attributes:
+        rows: of the result; who appends to it calls :meth:`flush_rows` when there are LIMIT of them.
+    """
+
+    def __init__(self, schema: pa.Schema, columns: int, tags: Sequence[str], transport: Transport) -> None:
+        self._schema = schema
+        self._transport = transport
+        self._main = pa.schema([schema.field(i) for i in range(columns)])
+        self._encoders = [ColumnEncoder(f"column {field.name}", field.type) for field in self._main]
+        self._side_encoders = {tag: ColumnEncoder(f"side output {tag}", schema.field(tag).type) for tag in tags}
+        self.rows: list[Any] = []
+        self._sides: dict[str, list[Any]] = {tag: [] for tag in tags}
+        self._batches: list[pa.RecordBatch] = []
+        self._batch_rows = 0
+
+    def emit(self, tag: OutputTag, value: Any) -> None:
+        """Takes a row of a side output."""
+        rows = self._sides.get(tag.name)
+        if rows is None:
+            raise FunctionFailed(
+                f"a row for side output {tag.name}, which the query does not have.",
+                "give the tag to process(..., side_outputs=[tag]).",
+            )
+        rows.append(value)
+        if len(rows) >= LIMIT:
+            self._flush_side(tag.name, rows)
+
+    def extend(self, rows: Iterable[Any]) -> None:
+        """Takes what a process method gave: rows, or data frames."""
+        if (table := to_table(rows)) is not None:
+            self._add_table(table)
+            return
+        for each in rows:
+            if (table := to_table(each)) is not None:
+                self._add_table(table)
+            else:
+                self.rows.append(each)
+                if len(self.rows) >= LIMIT:
+                    self.flush_rows()
+
+    def _add_table(self, table: pa.Table) -> None:
+        for batch in conform(table, self._main).to_batches():
+            self._batches.append(batch)
+            self._batch_rows += batch.num_rows
+        if self._batch_rows >= LIMIT:
+            self._flush_batches()
+
+    def emit_table(self, tag: OutputTag, value: Any) -> None:
+        """Takes a data frame of a side output."""
+        table = to_table(value)
+        if tag.name not in self._sides or table is None:
+            raise FunctionFailed(
+                f"{type(value).__name__} for side output {tag.name}.",
+                "give a data frame, and the tag to process(..., side_outputs=[tag]).",
+            )
+        kind = self._schema.field(tag.name).type
+        schema = pa.schema([kind.field(i) for i in range(kind.num_fields)])
+        for batch in conform(table, schema).to_batches():
+            self._send_side(tag.name, pa.StructArray.from_arrays(batch.columns, fields=list(schema)))
+
+    def flush(self) -> None:
+        """Sends all there is."""
+        if self.rows:
+            self.flush_rows()
+        if self._batches:
+            self._flush_batches()
+        for tag, rows in self._sides.items():
+            if rows:
+                self._flush_side(tag, rows)
+
+    def flush_rows(self) -> None:
+        rows = self.rows
+        try:
+            columns = transpose(rows, self._main.names)
+        except (ValueError, TypeError) as e:
+            raise FunctionFailed(f"a row of the output: {e}.", "yield rows that fit the schema of the output.") from e
+        arrays = [encode(values) for encode, values in zip(self._encoders, columns, strict=True)]
+        self._send_main(arrays, len(rows))
+        rows.clear()
+
+    def _flush_batches(self) -> None:
+        # Batches of one key each are small: they travel as one.
+        whole = pa.Table.from_batches(self._batches, self._main).combine_chunks()
+        for batch in whole.to_batches():
+            self._send_main(batch.columns, batch.num_rows)
+        self._batches.clear()
+        self._batch_rows = 0
+
+    def _flush_side(self, tag: str, rows: list[Any]) -> None:
+        self._send_side(tag, self._side_encoders[tag](rows))
+        rows.clear()
+
+    def _send_main(self, arrays: Sequence[pa.Array], count: int) -> None:
+        rest = [pa.nulls(count, self._schema.field(i).type) for i in range(len(arrays), len(self._schema))]
+        self._send([*arrays, *rest])
+
+    def _send_side(self, tag: str, array: pa.Array) -> None:
+        self._send([array if field.name == tag else pa.nulls(len(array), field.type) for field in self._schema])
+
+    def _send(self, arrays: Sequence[pa.Array]) -> None:
+        message = message_of(pa.record_batch(arrays, schema=self._schema))
+        self._transport.send(ToOperator.OUTPUT, {}, [(OUTPUT_PART, message)])

@@ -1,0 +1,98 @@
+"""Timers of an epoch: those that are due in a chunk, and changes for the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from snapline.state.cursor import BEFORE_ALL
+
+REGISTER, DELETE = 0, 1
+
+
+class Timer(NamedTuple):
+    """In the order in which timers fire."""
+
+    time: int
+    domain: int
+    slot: int
+
+
+class Timers:
+    """What functions do to timers.
+
+    While a chunk of due timers is worked off, one that is registered within its bounds is fired with it: the operator
+    has read the store past that time already.
+    """
+
+    def __init__(self) -> None:
+        self._changes: dict[Timer, int] = {}
+        self._limits = (BEFORE_ALL, BEFORE_ALL)
+        self._alive: set[Timer] = set()
+        self._added: list[Timer] = []
+
+    def register(self, slot: int, time: int, domain: int) -> None:
+        timer = Timer(time, domain, slot)
+        if time > self._limits[domain]:
+            self._changes[timer] = REGISTER
+        elif timer not in self._alive:
+            self._alive.add(timer)
+            heappush(self._added, timer)
+
+    def delete(self, slot: int, time: int, domain: int) -> None:
+        timer = Timer(time, domain, slot)
+        if time > self._limits[domain]:
+            self._changes[timer] = DELETE
+        else:
+            self._alive.discard(timer)
+
+    def fire(self, chunk: Sequence[Timer], through: int, due: tuple[int, int]) -> Iterator[Timer]:
+        """The timers of a chunk in order of time, with those that are registered and without those deleted meanwhile.
+
+        Args:
+            chunk: in order.
+            through: the time up to which the chunk has all timers of the store.
+            due: the times up to which timers are due, of event time and of processing time.
+        """
+        self._limits = (min(through, due[0]), min(through, due[1]))
+        # One that the epoch deleted before it was sent cannot be: the epoch begins with the chunk.
+        self._alive = set(chunk)
+        added = self._added
+        at = 0
+        while added or at < len(chunk):
+            if added and (at == len(chunk) or added[0] < chunk[at]):
+                timer = heappop(added)
+            else:
+                timer = chunk[at]
+                at += 1
+            if timer in self._alive:
+                self._alive.remove(timer)
+                yield timer
+        self._limits = (BEFORE_ALL, BEFORE_ALL)
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def changes(self, schema: pa.Schema) -> pa.RecordBatch | None:
+        """What the store has to do: slot, time, domain, op."""
+        if not self._changes:
+            return None
+        timers = np.array(list(self._changes), np.int64)
+        ops = np.fromiter(self._changes.values(), np.int8, len(self._changes))
+        columns = [timers[:, 2], timers[:, 0], timers[:, 1], ops]
+        return pa.record_batch(
+            [pa.array(column).cast(field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
+        )
+
+    def change_all(self, slots: Any, times: Any, domain: int, operation: int) -> None:
+        """Registers or deletes many; both are arrays of numpy."""
+        change = self.register if operation == REGISTER else self.delete
+        for slot, time in zip(slots.tolist(), times.tolist(), strict=True):
+            change(slot, time, domain)
+
+    def reset(self) -> None:
+        self._changes.clear()

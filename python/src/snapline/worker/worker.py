@@ -1,0 +1,190 @@
+"""One task: answers the operator's frames."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+import pyarrow as pa
+
+from snapline.errors import UnsupportedVersion
+from snapline.functions.context import Context, TimerService
+from snapline.functions.process import KeyedProcessFunction, Mode
+from snapline.functions.time import zone_of
+from snapline.state.cursor import BEFORE_ALL, BatchTime, Cursor
+from snapline.worker.arrow import ArrowLoop
+from snapline.worker.batch import BatchLoop
+from snapline.worker.calls import failed
+from snapline.worker.context import TaskContext
+from snapline.worker.element import ElementLoop, TimerLoop
+from snapline.worker.frames import (
+    KEYS_PART,
+    OUTPUT_PART,
+    PROTOCOL,
+    TIMER_CHANGES_PART,
+    TIMERS_PART,
+    Frame,
+    ToOperator,
+    ToWorker,
+    Transport,
+    message_of,
+    unexpected,
+)
+from snapline.worker.job import Job
+from snapline.worker.keys import SlotKeys
+from snapline.worker.loops import Parts, RowLoop
+from snapline.worker.outputs import Outputs
+from snapline.worker.remote_state import RemoteState
+from snapline.worker.timers import Timer, Timers
+
+#: Of a timer in memory: a tuple and its place in a dict.
+_TIMER_WEIGHT = 200
+_LOOPS: dict[Mode, Callable[[Parts], RowLoop]] = {
+    "element": ElementLoop,
+    "batch": BatchLoop,
+    "arrow": ArrowLoop,
+}
+
+
+class Worker:
+    """Handles the frames of one task in their order; owns the function, which it opens and closes."""
+
+    def __init__(self, job: Job, transport: Transport) -> None:
+        self._job = job
+        self._transport = transport
+        self._task: _Task | None = None
+
+    def handle(self, frame: Frame) -> bool:
+        """Answers a frame; whether more are to come."""
+        if frame.kind == ToWorker.SETUP and self._task is None:
+            self._task = _Task(self._job, self._transport, frame)
+            return True
+        if self._task is None:
+            raise unexpected(frame, "before SETUP")
+        if frame.kind == ToWorker.ROWS:
+            self._task.rows(frame)
+            return True
+        if frame.kind == ToWorker.TIMERS:
+            self._task.timers(frame)
+            return True
+        if frame.kind == ToWorker.END:
+            task, self._task = self._task, None
+            task.end()
+            return False
+        raise unexpected(frame, "where a chunk or the end belongs")
+
+    def abandon(self) -> None:
+        """Closes the function after a failure, whose error is the one to tell."""
+        if self._task is not None:
+            with suppress(Exception):
+                self._task.function.close()
+
+
+class _Task:
+    """What exists between SETUP and END."""
+
+    def __init__(self, job: Job, transport: Transport, setup: Frame) -> None:
+        meta = setup.meta
+        if meta["protocol"] != PROTOCOL:
+            raise UnsupportedVersion(
+                f"protocol {meta['protocol']} of the jar; the package's is {PROTOCOL}.",
+                "let package and jar be of one version.",
+            )
+        schemas = {part: pa.ipc.read_schema(message) for part, message in setup.parts.items()}
+        self._schemas = schemas
+        self._transport = transport
+        self._name = job.plan.name
+        self._cursor = cursor = Cursor()
+        time = BatchTime(meta["batch_time_ms"], meta["watermark_ms"])
+        requests = count()
+        self._states = [RemoteState(i, spec, schemas, transport, requests) for i, spec in enumerate(job.plan.states)]
+        self._keys = SlotKeys(schemas[KEYS_PART])
+        self._timers = Timers()
+        self._outputs = Outputs(schemas[OUTPUT_PART], len(job.columns), job.side_outputs, transport)
+        service = TimerService(self._timers, cursor, time, zone_of(meta["time_zone"]))
+        context = Context(cursor, self._keys, self._outputs, service)
+        self.function: KeyedProcessFunction = pickle.loads(job.plan.pickle)
+        self._open = TaskContext(
+            {state.spec.name: state for state in self._states}, cursor, time, meta["partition"], meta["partitions"]
+        )
+        try:
+            self.function.open(self._open)
+        except Exception as e:
+            raise failed(e, "open", self._name) from e
+        self._open.end_of_open()
+        parts = Parts(
+            job=job,
+            function=self.function,
+            context=context,
+            cursor=cursor,
+            keys=self._keys,
+            states=self._states,
+            timers=self._timers,
+            outputs=self._outputs,
+            schemas=schemas,
+            time=time,
+            zone=meta["time_zone"],
+        )
+        self._timer_loop = TimerLoop(parts)
+        self._loop: RowLoop = _LOOPS[job.plan.mode](parts)
+
+    def rows(self, frame: Frame) -> None:
+        ends = frame.meta["end_of_epoch"]
+        if self._loop.uses_caches:
+            self._begin(frame)
+        self._loop.run(frame)
+        if ends:
+            self._loop.finish()
+        self._done(ends)
+
+    def timers(self, frame: Frame) -> None:
+        meta = frame.meta
+        self._begin(frame)
+        batch = frame.batch(TIMERS_PART, self._schemas)
+        chunk: Sequence[Timer] = []
+        if batch is not None:
+            slots, times, domains = (batch.column(name).to_pylist() for name in ("slot", "time", "domain"))
+            chunk = sorted(map(Timer, times, domains, slots))
+        due = tuple(BEFORE_ALL if meta[name] is None else meta[name] for name in ("due_event_ms", "due_processing_ms"))
+        self._timer_loop.run(self._timers.fire(chunk, meta["through"], (due[0], due[1])))
+        self._done(meta["end_of_epoch"])
+
+    def _begin(self, frame: Frame) -> None:
+        keys = frame.batch(KEYS_PART, self._schemas)
+        size = 0
+        if keys is not None:
+            self._keys.load(keys)
+            size = keys.num_rows
+        for state in self._states:
+            state.load(frame, size)
+
+    def _done(self, ends_epoch: bool) -> None:
+        self._outputs.flush()
+        held = sum(state.cache.held() for state in self._states) + _TIMER_WEIGHT * len(self._timers)
+        self._transport.send(ToOperator.DONE, {"held": held}, [])
+        if ends_epoch:
+            self._flush()
+            self._transport.send(ToOperator.EPOCH_DONE, {}, [])
+
+    def _flush(self) -> None:
+        for part in self._loop.changes():
+            self._transport.send(ToOperator.CHANGES, {}, [part])
+        for state in self._states:
+            for part in state.flush():
+                self._transport.send(ToOperator.CHANGES, {}, [part])
+        timers = self._timers.changes(self._schemas[TIMER_CHANGES_PART])
+        if timers is not None:
+            self._transport.send(ToOperator.CHANGES, {}, [(TIMER_CHANGES_PART, message_of(timers))])
+        self._timers.reset()
+        self._keys.reset()
+
+    def end(self) -> None:
+        try:
+            metrics: dict[str, Any] = self._open.metrics.values()
+            self.function.close()
+        except Exception as e:
+            raise failed(e, "close or a gauge", self._name) from e
+        self._transport.send(ToOperator.FINISHED, {"metrics": metrics}, [])
