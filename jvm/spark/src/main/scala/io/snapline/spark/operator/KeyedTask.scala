@@ -54,7 +54,7 @@ final class KeyedTask(
     output.describe(frame)
     timerChanges.describe(frame)
     changes.foreach(_.describe(frame))
-    requests.foreach(_.describe(frame))
+    exchanges.foreach(_.describe(frame))
     link.send(frame.build(setup.describe(partition, partitions)))
   }
 

@@ -93,6 +93,8 @@ final class ListExchange(index: Int, spec: StateSpec, access: StateAccess)
 
   override def endEpoch(): Unit = pages.clear()
 
+  override def describe(frame: FrameBuilder): Unit = Seq(writer, notSent).foreach(_.describe(frame))
+
   override def close(): Unit = {
     writer.close()
     notSent.close()

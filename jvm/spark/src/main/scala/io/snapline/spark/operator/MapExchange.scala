@@ -211,6 +211,8 @@ final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
     sentPairs = 0
   }
 
+  override def describe(frame: FrameBuilder): Unit = Seq(writer, notSent).foreach(_.describe(frame))
+
   override def close(): Unit = {
     pages.values.foreach(_.close())
     writer.close()

@@ -15,6 +15,9 @@ abstract class StateExchange(val index: Int, val spec: StateSpec) {
   /** Reads the state of the slots from `first` on, and adds it to the frame. */
   def lookUp(first: Int, until: Int, frame: FrameBuilder): Unit
 
+  /** Adds the schemas of what is sent to SETUP. */
+  def describe(frame: FrameBuilder): Unit
+
   /** Applies one part of changes to the store. */
   def change(batch: ColumnarBatch): Unit
 

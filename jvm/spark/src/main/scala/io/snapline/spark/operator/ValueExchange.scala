@@ -38,6 +38,8 @@ final class ValueExchange(index: Int, spec: StateSpec, access: StateAccess)
     writer.flush(frame)
   }
 
+  override def describe(frame: FrameBuilder): Unit = writer.describe(frame)
+
   override def change(batch: ColumnarBatch): Unit = {
     val rows = batch.numRows()
     var i = 0
