@@ -111,9 +111,10 @@ class MapState(Generic[K, V]):
         return self.contains(key)  # type: ignore[arg-type]
 
     def __getitem__(self, key: K) -> V | None:
-        if not self.contains(key):
+        slot = self._cursor.slot
+        if not self._has(slot, key):
             raise KeyError(key)
-        return self.get(key)
+        return self._entries[slot][key]  # type: ignore[no-any-return]
 
     def __setitem__(self, key: K, value: V | None) -> None:
         self.put(key, value)
@@ -159,6 +160,11 @@ class TtlMapState(MapState[K, V]):
     def get_all(self, keys: Iterable[K]) -> dict[K, V | None]:
         found = super().get_all(keys)
         return {key: self.get(key) for key in found}
+
+    def __getitem__(self, key: K) -> V | None:
+        if not self.contains(key):
+            raise KeyError(key)
+        return self.get(key)
 
     def put(self, key: K, value: V | None) -> None:
         super().put(key, value)

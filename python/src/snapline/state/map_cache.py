@@ -136,26 +136,23 @@ class MapCache:
         return self.grown * average_weight(sample)
 
     def changes(self) -> Changes | None:
-        slots: list[int] = []
-        ops: list[int] = []
-        keys: list[Any] = []
-        values: list[Any] = []
-        for slot in self._cleared:
-            slots.append(slot)
-            ops.append(2)
-            keys.append(None)
-            values.append(None)
+        slots = list(self._cleared)
+        ops = [2] * len(slots)
+        keys: list[Any] = [None] * len(slots)
+        values: list[Any] = [None] * len(slots)
         for slot, changed in enumerate(self.changed):
             if changed is None:
                 continue
             entries = self.entries[slot]
-            for key in changed:
-                present = key in entries
-                if present or slot not in self._cleared:
-                    slots.append(slot)
-                    ops.append(0 if present else 1)
-                    keys.append(key)
-                    values.append(entries.get(key))
+            put = [key for key in changed if key in entries]
+            # After a clear there is nothing left to remove.
+            gone = [] if len(put) == len(changed) or slot in self._cleared else changed.difference(put)
+            slots += [slot] * (len(put) + len(gone))
+            ops += [0] * len(put) + [1] * len(gone)
+            keys += put
+            keys += gone
+            values += [entries[key] for key in put]
+            values += [None] * len(gone)
         return Changes(slots, ops, keys, values, None, None) if slots else None
 
     def reset(self) -> None:

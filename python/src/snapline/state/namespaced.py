@@ -105,6 +105,9 @@ class NamespacedMapState(MapState[K, V]):
     def contains(self, key: K) -> bool:
         return self._map.contains(_pair((self.namespace, key)))
 
+    def __getitem__(self, key: K) -> V | None:
+        return self._map[_pair((self.namespace, key))]
+
     def items(self) -> Iterator[tuple[K, V | None]]:
         namespace = self.namespace
         return ((key, value) for (of, key), value in self._map.items() if of == namespace)

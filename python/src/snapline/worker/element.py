@@ -30,13 +30,14 @@ class TimerLoop:
         timer = None
         try:
             for timer in timers:
-                cursor.slot, cursor.timestamp = timer.slot, timer.time
-                context.domain = "event" if timer.domain == EVENT else "processing"
-                result = on_timer(timer.time, context)
+                time, domain, cursor.slot = timer
+                cursor.timestamp = time
+                context.domain = "event" if domain == EVENT else "processing"
+                result = on_timer(time, context)
                 if result is not None:
                     parts.outputs.extend(result)
         except Exception as e:
-            where = {"key": context.get_current_key(), "timer": timer.time} if timer else {}
+            where = {"key": context.get_current_key(), "timer": timer[0]} if timer else {}
             raise failed(e, "on_timer", parts.job.plan.name, **where) from e
         finally:
             context.domain = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +13,8 @@ from snapline.state.cursor import BEFORE_ALL
 
 REGISTER, DELETE = 0, 1
 
-
-class Timer(NamedTuple):
-    """In the order in which timers fire."""
-
-    time: int
-    domain: int
-    slot: int
+#: Time in ms, domain, slot: in the order in which timers fire. A plain tuple, since one is made at each registration.
+Timer: TypeAlias = tuple[int, int, int]
 
 
 class Timers:
@@ -36,7 +31,7 @@ class Timers:
         self._added: list[Timer] = []
 
     def register(self, slot: int, time: int, domain: int) -> None:
-        timer = Timer(time, domain, slot)
+        timer = (time, domain, slot)
         if time > self._limits[domain]:
             self._changes[timer] = REGISTER
         elif timer not in self._alive:
@@ -44,11 +39,17 @@ class Timers:
             heappush(self._added, timer)
 
     def delete(self, slot: int, time: int, domain: int) -> None:
-        timer = Timer(time, domain, slot)
+        timer = (time, domain, slot)
         if time > self._limits[domain]:
             self._changes[timer] = DELETE
         else:
             self._alive.discard(timer)
+
+    def change_all(self, slots: Any, times: Any, domain: int, operation: int) -> None:
+        """Registers or deletes many; both are arrays of numpy."""
+        change = self.register if operation == REGISTER else self.delete
+        for slot, time in zip(slots.tolist(), times.tolist(), strict=True):
+            change(slot, time, domain)
 
     def fire(self, chunk: Sequence[Timer], through: int, due: tuple[int, int]) -> Iterator[Timer]:
         """The timers of a chunk in order of time, with those that are registered and without those deleted meanwhile.
@@ -59,7 +60,6 @@ class Timers:
             due: the times up to which timers are due, of event time and of processing time.
         """
         self._limits = (min(through, due[0]), min(through, due[1]))
-        # One that the epoch deleted before it was sent cannot be: the epoch begins with the chunk.
         self._alive = set(chunk)
         added = self._added
         at = 0
@@ -81,18 +81,12 @@ class Timers:
         """What the store has to do: slot, time, domain, op."""
         if not self._changes:
             return None
-        timers = np.array(list(self._changes), np.int64)
-        ops = np.fromiter(self._changes.values(), np.int8, len(self._changes))
-        columns = [timers[:, 2], timers[:, 0], timers[:, 1], ops]
-        return pa.record_batch(
-            [pa.array(column).cast(field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
-        )
-
-    def change_all(self, slots: Any, times: Any, domain: int, operation: int) -> None:
-        """Registers or deletes many; both are arrays of numpy."""
-        change = self.register if operation == REGISTER else self.delete
-        for slot, time in zip(slots.tolist(), times.tolist(), strict=True):
-            change(slot, time, domain)
+        times, domains, slots = zip(*self._changes, strict=True)
+        columns = [slots, times, domains, tuple(self._changes.values())]
+        arrays = [
+            pa.array(np.array(column, np.int64)).cast(field.type) for column, field in zip(columns, schema, strict=True)
+        ]
+        return pa.record_batch(arrays, schema=schema)
 
     def reset(self) -> None:
         self._changes.clear()

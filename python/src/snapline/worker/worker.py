@@ -147,7 +147,7 @@ class _Task:
         chunk: Sequence[Timer] = []
         if batch is not None:
             slots, times, domains = (batch.column(name).to_pylist() for name in ("slot", "time", "domain"))
-            chunk = sorted(map(Timer, times, domains, slots))
+            chunk = sorted(zip(times, domains, slots, strict=True))
         due = tuple(BEFORE_ALL if meta[name] is None else meta[name] for name in ("due_event_ms", "due_processing_ms"))
         self._timer_loop.run(self._timers.fire(chunk, meta["through"], (due[0], due[1])))
         self._done(meta["end_of_epoch"])
