@@ -86,7 +86,7 @@ class ArrowState:
         return self._seen(self._column(name, is_entries=True))
 
     def entry_index(self, name: str) -> npt.NDArray[np.int32]:
-        """For each row the number of its entry; -1 if the entry column is null."""
+        """For each row the number of its entry. Rows whose entry column is null have one that is never stored."""
         rows = self._column(name, is_entries=True).rows
         assert rows is not None
         return rows

@@ -45,7 +45,7 @@ class MetricGroup:
         return counter
 
     def gauge(self, name: str, function: Callable[[], float]) -> None:
-        """A number that is asked for at the end of a task.
+        """A number that is asked for at the end of a task; Spark's metrics are whole numbers, so it is rounded.
 
         Raises:
             InvalidConfiguration: the name is taken.
@@ -58,5 +58,5 @@ class MetricGroup:
     def names(self) -> list[str]:
         return list(self._metrics)
 
-    def values(self) -> dict[str, float]:
-        return {name: function() for name, function in self._metrics.items()}
+    def values(self) -> dict[str, int]:
+        return {name: round(function()) for name, function in self._metrics.items()}

@@ -22,10 +22,14 @@ class Cursor:
 
 @dataclass(frozen=True)
 class BatchTime:
-    """The times of a micro-batch in ms; the watermark is None without one."""
+    """The times of a micro-batch in ms; the watermark is None without one.
+
+    A bounded DataFrame is a single batch, whose watermark is already that of its end.
+    """
 
     processing: int
     watermark: int | None
+    is_bounded: bool = False
 
 
 class TtlClock:
@@ -40,7 +44,7 @@ class TtlClock:
         #: What expires at or before this has expired.
         self.now = time.processing
         if self._is_event:
-            self.now = BEFORE_ALL if time.watermark is None else time.watermark
+            self.now = BEFORE_ALL if time.watermark is None or time.is_bounded else time.watermark
 
     def expiry(self) -> int:
         """Of what is written now."""

@@ -33,6 +33,7 @@ class Chunk:
         schemas: dict[int, pa.Schema],
         states: Sequence[StoredState],
         timers: Sequence[tuple[int, int, Any]],
+        through: int,
         due: tuple[int | None, int | None],
     ) -> Chunk:
         """Due timers in order of time, with the state of their keys: an epoch of its own."""
@@ -48,7 +49,7 @@ class Chunk:
             "end_of_epoch": True,
             "due_event_ms": due[0],
             "due_processing_ms": due[1],
-            "through": timers[-1][0],
+            "through": through,
         }
         return cls(Frame(ToWorker.TIMERS, meta, dict(parts)), list(slots), True)
 
@@ -118,7 +119,7 @@ class RowChunks:
                 index, part = self._entries(i, state, rows, keys)
                 parts += part
                 extra += [index] if self._job.plan.mode == "arrow" else []
-        columns = [*map(list, zip(*rows, strict=True)), *extra, [self._slots[key] for key in keys]]
+        columns = [*map(list, zip(*rows, strict=True)), [self._slots[key] for key in keys], *extra]
         parts.insert(0, (ROWS_PART, _message(self._schemas[ROWS_PART], columns)))
         self._sent += sum(len(message) for _, message in parts[1:])
         ends = is_last or self._job.plan.mode == "arrow" or self._is_full()
@@ -144,7 +145,7 @@ class RowChunks:
         wanted: list[tuple[int, Any, Any]] = []
         for key, name in zip(keys, names, strict=True):
             entry = (self._slots[key], name)
-            if name is not None and (index, *entry) not in self._named:
+            if (index, *entry) not in self._named:
                 self._named.add((index, *entry))
                 places[entry] = len(wanted)
                 wanted.append((self._slots[key], key, name))

@@ -16,7 +16,7 @@ from snapline.functions.context import EVENT, PROCESSING
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
 from snapline.functions.time import to_millis, zone_of
-from snapline.state.cursor import BatchTime
+from snapline.state.cursor import NEVER, BatchTime
 from snapline.state.ddl import parse_schema
 from snapline.state.row import Row, row_maker
 from snapline.stream.planning import plan_process
@@ -119,9 +119,14 @@ class KeyedTestHarness:
         self._time = BatchTime(max(self._time.processing, to_millis(time, self._zone)), self._time.watermark)
         return self._run([])
 
-    def finish(self) -> list[Row]:
-        """Fires all timers, as at the end of a bounded DataFrame."""
-        return self._run([], is_last=True)
+    def process_bounded(self, rows: Sequence[Any]) -> list[Row]:
+        """All rows as one bounded DataFrame: at its end every timer fires."""
+        time = self._time
+        self._time = BatchTime(time.processing, None if time.watermark is None else NEVER, True)
+        try:
+            return self._run(_as_tuples(rows, self._rows.names))
+        finally:
+            self._time = time
 
     def output(self) -> list[Row]:
         """All rows of the result so far."""
@@ -194,10 +199,8 @@ class KeyedTestHarness:
             self._sides[self._late_output] += [make(row) for row, is_late in zip(rows, late, strict=True) if is_late]
         return [row for row, is_late in zip(rows, late, strict=True) if not is_late]
 
-    def _run(self, rows: list[Any], *, is_last: bool = False) -> list[Row]:
-        result = self._operator.run_batch(
-            rows, self._time, lambda answer: self._link(self._job, answer), is_last=is_last
-        )
+    def _run(self, rows: list[Any]) -> list[Row]:
+        result = self._operator.run_batch(rows, self._time, lambda answer: self._link(self._job, answer))
         for name, value in result.metrics.items():
             self.metrics[name] = self.metrics.get(name, 0) + value
         before = len(self._main)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from snapline.errors import InternalError
+from snapline.functions.context import EVENT, PROCESSING
 from snapline.state.cursor import NEVER, BatchTime
 from snapline.testing.chunks import Chunk, RowChunks
 from snapline.testing.links import Link
@@ -76,27 +77,25 @@ class Operator:
         rows: Sequence[Any],
         time: BatchTime,
         link: Callable[[Callable[[Frame], Frame | None]], Link],
-        *,
-        is_last: bool = False,
     ) -> BatchResult:
         """One micro-batch, through a worker of its own.
 
         Args:
             rows: as tuples.
-            time: of the batch.
+            time: of the batch; of a bounded one all timers are due.
             link: makes the link, given what answers a FETCH.
-            is_last: all timers are due, as at the end of a bounded DataFrame.
         """
         exchange = _Exchange(self.schemas, self.states, self._store, self._bounds)
         exchange.link = link(exchange.answer)
         exchange.link.send(self._setup(time))
         exchange.run(RowChunks(self._job, self.schemas, self.states, self._bounds, exchange.held).of(rows))
-        due = (NEVER, NEVER) if is_last else (time.watermark, time.processing)
-        while (chunk := self._timer_chunk(due)) is not None:
-            exchange.run([chunk])
+        due = (NEVER, NEVER) if time.is_bounded else (time.watermark, time.processing)
+        while any(self._fire(exchange, domain, due) for domain in (EVENT, PROCESSING)):
+            pass
         result = exchange.end()
-        for state in self.states:
-            state.clean_up(time)
+        if not time.is_bounded:
+            for state in self.states:
+                state.clean_up(time)
         self._batch_id += 1
         return result
 
@@ -110,7 +109,7 @@ class Operator:
             "partition": 0,
             "partitions": 1,
             "time_zone": self._zone,
-            "streaming": True,
+            "streaming": not time.is_bounded,
             "max_prefetch": self._bounds.max_prefetch,
         }
         return Frame(ToWorker.SETUP, meta, {part: schema.serialize() for part, schema in self.schemas.items()})
@@ -121,16 +120,22 @@ class Operator:
             (key for key, _ in self._store.items(TIMERS)), key=lambda timer: (timer[0], timer[1], repr(timer))
         )
 
-    def _timer_chunk(self, due: tuple[int | None, int | None]) -> Chunk | None:
-        """The earliest due timers, which are taken from the store."""
-        found = [timer for timer in self.timers() if (limit := due[timer[1]]) is not None and timer[0] <= limit][
-            : self._bounds.chunk_rows
-        ]
-        if not found:
-            return None
-        for timer in found:
-            self._store.delete(TIMERS, timer)
-        return Chunk.of_timers(self._job, self.schemas, self.states, found, due)
+    def _fire(self, exchange: _Exchange, domain: int, due: tuple[int | None, int | None]) -> bool:
+        """Rounds of the due timers of one domain, the earliest first, until there are none; whether there were any."""
+        limit = due[domain]
+        has_fired = False
+        while limit is not None:
+            found = [timer for timer in self.timers() if timer[1] == domain and timer[0] <= limit]
+            if not found:
+                break
+            taken, left = found[: self._bounds.chunk_rows], found[self._bounds.chunk_rows :]
+            # Of timers of one time some may be left: up to here the store has none any more.
+            through = min(taken[-1][0], left[0][0] - 1) if left else taken[-1][0]
+            for timer in taken:
+                self._store.delete(TIMERS, timer)
+            exchange.run([Chunk.of_timers(self._job, self.schemas, self.states, taken, through, due)])
+            has_fired = True
+        return has_fired
 
 
 class _Exchange:

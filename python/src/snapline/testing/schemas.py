@@ -39,10 +39,10 @@ def exchange_schemas(
 ) -> dict[int, pa.Schema]:
     """All parts by id."""
     entries = [
-        pa.field(f"__entry_{i}", pa.int32()) for i, state in enumerate(states) if mode == "arrow" and state.entry
+        pa.field(f"__entry_{i}", pa.int32(), False) for i, state in enumerate(states) if mode == "arrow" and state.entry
     ]
     schemas = {
-        ROWS_PART: pa.schema([*arrow_fields(rows, zone), *entries, pa.field("__slot", pa.int32(), False)]),
+        ROWS_PART: pa.schema([*arrow_fields(rows, zone), pa.field("__slot", pa.int32(), False), *entries]),
         KEYS_PART: pa.schema([field for name in keys for field in arrow_fields(StructType([rows[name]]), zone)]),
         TIMERS_PART: pa.schema([_SLOT, _TIME, _DOMAIN]),
         OUTPUT_PART: pa.schema(arrow_fields(result, zone)),

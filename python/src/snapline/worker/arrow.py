@@ -75,7 +75,7 @@ class ArrowLoop(RowLoop):
                 column = StateColumn(values, np.arange(keys, dtype=np.int32))
             elif spec.entry is not None and found is not None:
                 # An entry that exists and is null looks like one that does not exist: null removes it either way.
-                entry_rows = batch.column(self._positions[f"__entry_{i}"]).fill_null(-1).to_numpy()
+                entry_rows = batch.column(self._positions[f"__entry_{i}"]).to_numpy()
                 slots = found.column("slot").to_numpy()
                 column = StateColumn(found.column("v"), slots, found.column("k"), entry_rows)
             else:
@@ -94,6 +94,9 @@ class ArrowLoop(RowLoop):
             if times is not None and times.refreshes:
                 values = pc.if_else(pa.array(changed), values, column.values)
                 changed = changed | column.values.is_valid().to_numpy(zero_copy_only=False)
+            if column.keys is not None and column.keys.null_count:
+                # Rows whose entry column is null share an entry that no map can have.
+                changed = changed & column.keys.is_valid().to_numpy(zero_copy_only=False)
             if not changed.any():
                 continue
             schema = self._parts.schemas[CHANGES_PART + i]

@@ -33,7 +33,7 @@ class BatchLoop(RowLoop):
         batch = frame.batch(ROWS_PART, self._parts.schemas)
         if batch is None or not batch.num_rows:
             return
-        slots = batch.columns[-1].to_numpy()
+        slots = batch.column(self._columns).to_numpy()
         rows = pa.RecordBatch.from_arrays(batch.columns[: self._columns], names=batch.schema.names[: self._columns])
         starts = [0, *(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(slots)]
         for start, end in pairwise(starts):

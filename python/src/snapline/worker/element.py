@@ -63,7 +63,7 @@ class ElementLoop(RowLoop):
         batch = frame.batch(ROWS_PART, self._schemas)
         if batch is None:
             return
-        columns, slots = batch.columns[: len(self._decoders)], batch.columns[-1]
+        columns, slots = batch.columns[: len(self._decoders)], batch.column(len(self._decoders))
         values = [decode(column) for decode, column in zip(self._decoders, columns, strict=True)]
         rows = map(self._make, zip(*values, strict=True))
         places = slots.to_numpy().tolist()

@@ -26,24 +26,29 @@ class Timers:
 
     def __init__(self) -> None:
         self._changes: dict[Timer, int] = {}
-        self._limits = (BEFORE_ALL, BEFORE_ALL)
+        # By domain: what is later is no matter of the chunk; what is not later than the limit is fired with it.
+        self._last = [BEFORE_ALL, BEFORE_ALL]
+        self._limits = [BEFORE_ALL, BEFORE_ALL]
         self._alive: set[Timer] = set()
         self._added: list[Timer] = []
 
     def register(self, slot: int, time: int, domain: int) -> None:
         timer = (time, domain, slot)
-        if time > self._limits[domain]:
+        if time > self._last[domain]:
             self._changes[timer] = REGISTER
         elif timer not in self._alive:
-            self._alive.add(timer)
-            heappush(self._added, timer)
+            if time <= self._limits[domain]:
+                self._alive.add(timer)
+                heappush(self._added, timer)
+            else:
+                self._changes[timer] = REGISTER
 
     def delete(self, slot: int, time: int, domain: int) -> None:
         timer = (time, domain, slot)
-        if time > self._limits[domain]:
+        if timer in self._alive:
+            self._alive.remove(timer)
+        elif time > self._limits[domain]:
             self._changes[timer] = DELETE
-        else:
-            self._alive.discard(timer)
 
     def change_all(self, slots: Any, times: Any, domain: int, operation: int) -> None:
         """Registers or deletes many; both are arrays of numpy."""
@@ -56,10 +61,13 @@ class Timers:
 
         Args:
             chunk: in order.
-            through: the time up to which the chunk has all timers of the store.
+            through: the time up to which the chunk has all timers of its domains that the store has; it may have some
+                of those that are a little later.
             due: the times up to which timers are due, of event time and of processing time.
         """
-        self._limits = (min(through, due[0]), min(through, due[1]))
+        for domain in {timer[1] for timer in chunk}:
+            self._limits[domain] = min(through, due[domain])
+            self._last[domain] = max(through, chunk[-1][0])
         self._alive = set(chunk)
         added = self._added
         at = 0
@@ -72,7 +80,8 @@ class Timers:
             if timer in self._alive:
                 self._alive.remove(timer)
                 yield timer
-        self._limits = (BEFORE_ALL, BEFORE_ALL)
+        self._limits = [BEFORE_ALL, BEFORE_ALL]
+        self._last = [BEFORE_ALL, BEFORE_ALL]
 
     def __len__(self) -> int:
         return len(self._changes)

@@ -6,7 +6,6 @@ import pickle
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Any
 
 import pyarrow as pa
 
@@ -98,7 +97,7 @@ class _Task:
         self._transport = transport
         self._name = job.plan.name
         self._cursor = cursor = Cursor()
-        time = BatchTime(meta["batch_time_ms"], meta["watermark_ms"])
+        time = BatchTime(meta["batch_time_ms"], meta["watermark_ms"], not meta["streaming"])
         requests = count()
         self._states = [RemoteState(i, spec, schemas, transport, requests) for i, spec in enumerate(job.plan.states)]
         self._keys = SlotKeys(schemas[KEYS_PART])
@@ -183,7 +182,7 @@ class _Task:
 
     def end(self) -> None:
         try:
-            metrics: dict[str, Any] = self._open.metrics.values()
+            metrics = self._open.metrics.values()
             self.function.close()
         except Exception as e:
             raise failed(e, "close or a gauge", self._name) from e
