@@ -17,6 +17,13 @@ CHANGELOG_COMPRESSION = PREFIX + "state.changelog.compression"
 MAX_PARALLELISM = PREFIX + "max-parallelism"
 SNAPSHOT_THREADS = PREFIX + "snapshot.threads"
 
+# Of the exchange between the keyed operator and its Python workers.
+PYTHON_MAX_KEYS = PREFIX + "python.cache.max-keys"
+PYTHON_MAX_BYTES = PREFIX + "python.cache.max-bytes"
+PYTHON_CHUNK_ROWS = PREFIX + "python.chunk-rows"
+PYTHON_ARROW_CHUNK_ROWS = PREFIX + "python.arrow.chunk-rows"
+PYTHON_MAX_PREFETCH = PREFIX + "python.max-prefetch"
+
 _MIN_MEMORY = 8 << 20
 _SIZE = re.compile(r"(\d{1,15})\s*([bkmg]?)b?")
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -85,9 +92,12 @@ class _Rule(NamedTuple):
     allows: Callable[[str], bool]
 
 
-def _is_size(text: str) -> bool:
-    match = _SIZE.fullmatch(text)
-    return match is not None and int(match[1]) * _UNITS[match[2]] >= _MIN_MEMORY
+def _size(least: int, like: str) -> _Rule:
+    def is_size(text: str) -> bool:
+        match = _SIZE.fullmatch(text)
+        return match is not None and int(match[1]) * _UNITS[match[2]] >= least
+
+    return _Rule(f"a size of at least {least >> 20}m, such as {like}", is_size)
 
 
 def _number(least: int, most: int) -> _Rule:
@@ -109,10 +119,15 @@ def _is_fraction(text: str) -> bool:
 
 
 _RULES = {
-    MEMORY: _Rule("a size of at least 8m, such as 128m or 1g", _is_size),
+    MEMORY: _size(_MIN_MEMORY, "128m or 1g"),
     ROW_TABLE_FRACTION: _Rule("a fraction from 0 to 0.8", _is_fraction),
     COMPRESSION: _choice("lz4", "zstd", "none"),
     CHANGELOG_COMPRESSION: _choice("lz4", "none"),
     MAX_PARALLELISM: _number(1, 65_535),
     SNAPSHOT_THREADS: _number(1, 64),
+    PYTHON_MAX_KEYS: _number(1, 100_000_000),
+    PYTHON_MAX_BYTES: _size(1 << 20, "64m or 1g"),
+    PYTHON_CHUNK_ROWS: _number(1, 1_000_000),
+    PYTHON_ARROW_CHUNK_ROWS: _number(1, 10_000_000),
+    PYTHON_MAX_PREFETCH: _number(0, 1_000_000),
 }

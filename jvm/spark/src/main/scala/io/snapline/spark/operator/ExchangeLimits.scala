@@ -1,8 +1,6 @@
 package io.snapline.spark.operator
 
-import scala.util.Try
-
-import io.snapline.error.InvalidConfiguration
+import io.snapline.spark.SettingValues
 
 /** Bounds of what is under way and of what the worker holds.
   *
@@ -26,26 +24,23 @@ final case class ExchangeLimits(
 )
 
 object ExchangeLimits {
-  val MaxKeys = "spark.snapline.python.cache.maxKeys"
-  val MaxBytes = "spark.snapline.python.cache.maxBytes"
-  val ChunkRows = "spark.snapline.python.chunkRows"
-  val ArrowChunkRows = "spark.snapline.python.arrow.chunkRows"
-  val MaxPrefetch = "spark.snapline.python.maxPrefetch"
+  private val Prefix = "spark.snapline.python."
+  val MaxKeys: String = Prefix + "cache.max-keys"
+  val MaxBytes: String = Prefix + "cache.max-bytes"
+  val ChunkRows: String = Prefix + "chunk-rows"
+  val ArrowChunkRows: String = Prefix + "arrow.chunk-rows"
+  val MaxPrefetch: String = Prefix + "max-prefetch"
+
+  val names: Set[String] = Set(MaxKeys, MaxBytes, ChunkRows, ArrowChunkRows, MaxPrefetch)
 
   def read(get: String => Option[String]): ExchangeLimits = {
-    def number(name: String, default: Long, least: Long, most: Long): Long = get(name) match {
-      case None => default
-      case Some(text) =>
-        Try(text.trim.toLong).toOption.filter(n => n >= least && n <= most).getOrElse {
-          throw new InvalidConfiguration(s"$name is '$text'.", s"set it to a whole number from $least to $most.")
-        }
-    }
+    val values = new SettingValues(names.flatMap(name => get(name).map(name -> _)).toMap)
     ExchangeLimits(
-      number(MaxKeys, 200000, 1, 100000000).toInt,
-      number(MaxBytes, 64L << 20, 1, Long.MaxValue),
-      number(ChunkRows, 10000, 1, 1000000).toInt,
-      number(ArrowChunkRows, 200000, 1, 10000000).toInt,
-      number(MaxPrefetch, 1000, 0, 1000000).toInt
+      maxKeys = values.number(MaxKeys, 200000, 1, 100000000),
+      maxBytes = values.size(MaxBytes, 64L << 20, 1L << 20),
+      chunkRows = values.number(ChunkRows, 10000, 1, 1000000),
+      arrowChunkRows = values.number(ArrowChunkRows, 200000, 1, 10000000),
+      maxPrefetch = values.number(MaxPrefetch, 1000, 0, 1000000)
     )
   }
 }

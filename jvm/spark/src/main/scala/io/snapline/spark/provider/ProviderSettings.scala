@@ -1,9 +1,6 @@
 package io.snapline.spark.provider
 
-import java.util.Locale
-
 import scala.jdk.CollectionConverters._
-import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.execution.streaming.state.StateStoreConf
@@ -11,6 +8,8 @@ import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 import io.snapline.error.InvalidConfiguration
 import io.snapline.keygroup.KeyGroups
 import io.snapline.snapshot.{SnapshotPolicy, StateSettings}
+import io.snapline.spark.SettingValues
+import io.snapline.spark.operator.ExchangeLimits
 
 /** What a provider is set to, read once when it is made. Sizes in bytes.
   *
@@ -38,7 +37,8 @@ object ProviderSettings {
   val SnapshotThreads: String = Prefix + "snapshot.threads"
 
   private val known =
-    Set(NativeMemory, TableFraction, Compression, ChangelogCompression, MaxParallelism, SnapshotThreads)
+    Set(NativeMemory, TableFraction, Compression, ChangelogCompression, MaxParallelism, SnapshotThreads) ++
+      ExchangeLimits.names
 
   /** All of Spark's session settings are in the Hadoop configuration; Spark's own state store settings come as `conf`.
     */
@@ -51,22 +51,27 @@ object ProviderSettings {
       )
     }
     if (conf.minVersionsToRetain < 1) {
-      refuse("spark.sql.streaming.minBatchesToRetain", conf.minVersionsToRetain.toString, "a number from 1")
+      SettingValues.refuse(
+        "spark.sql.streaming.minBatchesToRetain",
+        conf.minVersionsToRetain.toString,
+        "a number from 1"
+      )
     }
     if (conf.minDeltasForSnapshot < 1) {
       val name = "spark.sql.streaming.stateStore.minDeltasForSnapshot"
-      refuse(name, conf.minDeltasForSnapshot.toString, "a number from 1")
+      SettingValues.refuse(name, conf.minDeltasForSnapshot.toString, "a number from 1")
     }
-    val values = set.toMap
+    val values = new SettingValues(set.toMap)
+    import values.{choice, fraction, number, size}
     ProviderSettings(
-      nativeMemory = size(values, NativeMemory, 128L << 20, 8L << 20),
-      tableMemory = (fraction(values, TableFraction, 0.2, 0.8) * Runtime.getRuntime.maxMemory).toLong,
-      compression = choice(values, Compression, Seq("lz4", "zstd", "none")),
+      nativeMemory = size(NativeMemory, 128L << 20, 8L << 20),
+      tableMemory = (fraction(TableFraction, 0.2, 0.8) * Runtime.getRuntime.maxMemory).toLong,
+      compression = choice(Compression, Seq("lz4", "zstd", "none")),
       maxParallelism =
-        number(values, MaxParallelism, KeyGroups.DefaultMaxParallelism, 1, KeyGroups.MaxMaxParallelism),
-      snapshotThreads = number(values, SnapshotThreads, 2, 1, 64),
+        number(MaxParallelism, KeyGroups.DefaultMaxParallelism, 1, KeyGroups.MaxMaxParallelism),
+      snapshotThreads = number(SnapshotThreads, 2, 1, 64),
       state = StateSettings(
-        compress = choice(values, ChangelogCompression, Seq("lz4", "none")) == "lz4",
+        compress = choice(ChangelogCompression, Seq("lz4", "none")) == "lz4",
         retain = conf.minVersionsToRetain,
         minStale = conf.minVersionsToDelete,
         maxDeletes = conf.maxVersionsToDeletePerMaintenance,
@@ -74,45 +79,4 @@ object ProviderSettings {
       )
     )
   }
-
-  private def choice(set: Map[String, String], name: String, values: Seq[String]): String =
-    set.get(name).fold(values.head) { text =>
-      val value = text.trim.toLowerCase(Locale.ROOT)
-      if (values.contains(value)) value else refuse(name, text, values.mkString("one of ", ", ", ""))
-    }
-
-  private def number(set: Map[String, String], name: String, default: Int, least: Int, most: Int): Int =
-    set.get(name).fold(default) { text =>
-      val parsed = text.trim.toIntOption.filter(n => n >= least && n <= most)
-      parsed.getOrElse(refuse(name, text, s"a number from $least to $most"))
-    }
-
-  private def fraction(set: Map[String, String], name: String, default: Double, most: Double): Double =
-    set.get(name).fold(default) { text =>
-      val parsed = text.trim.toDoubleOption.filter(n => n >= 0 && n <= most)
-      parsed.getOrElse(refuse(name, text, s"a fraction from 0 to $most"))
-    }
-
-  private def size(set: Map[String, String], name: String, default: Long, least: Long): Long =
-    set.get(name).fold(default) { text =>
-      val parsed = bytes(text).filter(_ >= least)
-      parsed.getOrElse(refuse(name, text, s"a size of at least ${least >> 20}m, such as 128m or 1g"))
-    }
-
-  private val Size = """(\d{1,15})\s*([bkmg]?)b?""".r
-
-  private def bytes(text: String): Option[Long] = text.trim.toLowerCase(Locale.ROOT) match {
-    case Size(count, unit) =>
-      val shift = unit match {
-        case "k" => 10
-        case "m" => 20
-        case "g" => 30
-        case _ => 0
-      }
-      Try(Math.multiplyExact(count.toLong, 1L << shift)).toOption
-    case _ => None
-  }
-
-  private def refuse(name: String, found: String, wanted: String): Nothing =
-    throw new InvalidConfiguration(s"$name is '$found'.", s"set it to $wanted.")
 }

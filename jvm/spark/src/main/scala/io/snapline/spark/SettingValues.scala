@@ -1,0 +1,54 @@
+package io.snapline.spark
+
+import java.util.Locale
+
+import scala.util.Try
+
+import io.snapline.error.InvalidConfiguration
+
+/** Reads settings from their texts; what does not fit is refused by name. */
+private[spark] final class SettingValues(set: Map[String, String]) {
+
+  def choice(name: String, values: Seq[String]): String =
+    set.get(name).fold(values.head) { text =>
+      val value = text.trim.toLowerCase(Locale.ROOT)
+      if (values.contains(value)) value else SettingValues.refuse(name, text, values.mkString("one of ", ", ", ""))
+    }
+
+  def number(name: String, default: Int, least: Int, most: Int): Int =
+    set.get(name).fold(default) { text =>
+      val parsed = text.trim.toIntOption.filter(n => n >= least && n <= most)
+      parsed.getOrElse(SettingValues.refuse(name, text, s"a number from $least to $most"))
+    }
+
+  def fraction(name: String, default: Double, most: Double): Double =
+    set.get(name).fold(default) { text =>
+      val parsed = text.trim.toDoubleOption.filter(n => n >= 0 && n <= most)
+      parsed.getOrElse(SettingValues.refuse(name, text, s"a fraction from 0 to $most"))
+    }
+
+  def size(name: String, default: Long, least: Long): Long =
+    set.get(name).fold(default) { text =>
+      val parsed = SettingValues.bytes(text).filter(_ >= least)
+      parsed.getOrElse(SettingValues.refuse(name, text, s"a size of at least ${least >> 20}m, such as 128m or 1g"))
+    }
+}
+
+private[spark] object SettingValues {
+  private val Size = """(\d{1,15})\s*([bkmg]?)b?""".r
+
+  private def bytes(text: String): Option[Long] = text.trim.toLowerCase(Locale.ROOT) match {
+    case Size(count, unit) =>
+      val shift = unit match {
+        case "k" => 10
+        case "m" => 20
+        case "g" => 30
+        case _ => 0
+      }
+      Try(Math.multiplyExact(count.toLong, 1L << shift)).toOption
+    case _ => None
+  }
+
+  def refuse(name: String, found: String, wanted: String): Nothing =
+    throw new InvalidConfiguration(s"$name is '$found'.", s"set it to $wanted.")
+}

@@ -1,0 +1,109 @@
+"""The two ways a scenario is run. Both give, for each micro-batch, what each key put out, in order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from snapline import key_by, main_output, side_output
+from snapline.testing import Bounds, KeyedTestHarness
+
+from .scenario import Scenario
+
+Result = list[dict[Any, list[Any]]]
+
+
+def plain(value: Any) -> Any:
+    """Rows of either side as tuples, so that they compare."""
+    if isinstance(value, tuple | list):
+        kind = tuple if isinstance(value, tuple) else list
+        return kind(plain(each) for each in value)
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
+def by_key(rows: list[Any]) -> dict[Any, list[Any]]:
+    groups = defaultdict(list)
+    for row in rows:
+        groups[row[0]].append(plain(tuple(row)))
+    return dict(groups)
+
+
+def tags_of(scenario: Scenario) -> list[str]:
+    return [tag.name for tag in scenario.side_outputs] + ([scenario.late_output] if scenario.late_output else [])
+
+
+def in_harness(scenario: Scenario) -> tuple[Result, dict[str, list[Any]]]:
+    names = {"cache.max-keys": "max_keys", "chunk-rows": "chunk_rows", "max-prefetch": "max_prefetch"}
+    harness = KeyedTestHarness(
+        scenario.function(),
+        key=scenario.key,
+        schema=scenario.schema,
+        output=scenario.output,
+        event_time=scenario.event_time,
+        side_outputs=scenario.side_outputs,
+        late_output=scenario.late_output,
+        bounds=Bounds(**{names[name]: value for name, value in scenario.bounds}),
+    )
+    results = []
+    with harness:
+        watermark = None
+        for batch in scenario.batches:
+            rows = list(harness.process_batch(batch))
+            if scenario.event_time is not None:
+                at = StructType.fromDDL(scenario.schema).names.index(scenario.event_time)
+                newest = max(row[at] for row in batch) - scenario.delay
+                watermark = newest if watermark is None else max(watermark, newest)
+                rows += harness.advance_watermark(watermark)
+            results.append(by_key(rows))
+        sides = {tag: sorted(plain(tuple(row)) for row in harness.side_output(tag)) for tag in tags_of(scenario)}
+    return results, sides
+
+
+def in_spark(scenario: Scenario, spark: SparkSession, folder: Path) -> tuple[Result, dict[str, list[Any]]]:
+    for name, value in scenario.bounds:
+        spark.conf.set(f"spark.snapline.python.{name}", value)
+    source, checkpoint = folder / "source", folder / "checkpoint"
+    source.mkdir()
+    frame: DataFrame = spark.readStream.schema(scenario.schema).parquet(str(source))
+    if scenario.event_time is not None:
+        frame = frame.withWatermark(scenario.event_time, f"{int(scenario.delay / timedelta(seconds=1))} seconds")
+    result = key_by(frame, *scenario.key).process(
+        scenario.function(), scenario.output, side_outputs=scenario.side_outputs, late_output=scenario.late_output
+    )
+    rows: list[Any] = []
+    sides: dict[str, list[Any]] = {tag: [] for tag in tags_of(scenario)}
+
+    def collect(batch: DataFrame, _: int) -> None:
+        batch.persist()
+        rows.extend(main_output(batch).collect())
+        for tag, into in sides.items():
+            into.extend(plain(tuple(row)) for row in side_output(batch, tag).collect())
+        batch.unpersist()
+
+    writer = result.writeStream.outputMode("update").option("checkpointLocation", str(checkpoint)).foreachBatch(collect)
+    query = None
+    results = []
+    try:
+        for batch in scenario.batches:
+            if query is None:
+                query = writer.start()
+            spark.createDataFrame(batch, scenario.schema).coalesce(1).write.mode("append").parquet(str(source))
+            query.processAllAvailable()
+            results.append(by_key(rows))
+            rows.clear()
+            if scenario.restart:
+                query.stop()
+                query = None
+    finally:
+        if query is not None:
+            query.stop()
+        for name, _ in scenario.bounds:
+            spark.conf.unset(f"spark.snapline.python.{name}")
+    return results, {tag: sorted(found) for tag, found in sides.items()}

@@ -1,0 +1,38 @@
+"""A function, and the micro-batches it is given: once by the harness, once by Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from snapline import KeyedProcessFunction, OutputTag
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Rows are tuples of the schema; the first columns of the output are the key.
+
+    Attributes:
+        delay: of the watermark on ``event_time``; it moves after each micro-batch, as Spark moves it.
+        restart: the query is stopped and started again between micro-batches.
+        bounds: settings of the exchange, small enough to matter.
+    """
+
+    name: str
+    function: Callable[[], KeyedProcessFunction]
+    schema: str
+    output: str
+    batches: Sequence[Sequence[tuple[Any, ...]]]
+    key: tuple[str, ...] = ("k",)
+    event_time: str | None = None
+    delay: timedelta = timedelta(0)
+    side_outputs: tuple[OutputTag, ...] = ()
+    late_output: str | None = None
+    restart: bool = False
+    bounds: tuple[tuple[str, int], ...] = ()
+
+
+def at(minute: int) -> datetime:
+    return datetime(2024, 3, 1) + timedelta(minutes=minute)

@@ -1,0 +1,125 @@
+"""What is run in both."""
+
+from __future__ import annotations
+
+import random
+from datetime import date, timedelta
+from decimal import Decimal
+
+from . import functions as f
+from .scenario import Scenario, at
+
+KV = "k long, v long"
+KVT = "k long, v long, t timestamp"
+EVERYTHING = "k long, v long, before long, total long, seen array<long>, per map<string,long>, mean double"
+
+
+def random_rows(seed: int, count: int, keys: int, most: int = 40) -> list[tuple[int, int]]:
+    source = random.Random(seed)
+    return [(source.randrange(keys), source.randrange(1, most)) for _ in range(count)]
+
+
+def timed_rows(seed: int, begin: int, count: int = 25) -> list[tuple[object, ...]]:
+    source = random.Random(seed)
+    return [(source.randrange(4), source.randrange(1, 9), at(begin + source.randrange(10))) for _ in range(count)]
+
+
+TYPES = (
+    "k string, t timestamp, d date, x decimal(10,2), s string, a array<int>, m map<string,double>, "
+    "n struct<b:binary,f:float>"
+)
+TINY = (("cache.max-keys", 2), ("chunk-rows", 3), ("max-prefetch", 1))
+
+SCENARIOS = [
+    Scenario(
+        "every kind of state, over restarts",
+        f.Everything,
+        KV,
+        EVERYTHING,
+        [random_rows(seed, 40, 5) for seed in range(3)],
+        restart=True,
+    ),
+    Scenario(
+        "every kind of state, in tiny epochs",
+        f.Everything,
+        KV,
+        EVERYTHING,
+        [random_rows(seed, 40, 7) for seed in range(2)],
+        bounds=TINY,
+    ),
+    Scenario(
+        "timers",
+        f.Alarms,
+        KVT,
+        "k long, what string, t timestamp, count long",
+        [timed_rows(seed, 12 * seed) for seed in range(3)],
+        event_time="t",
+        delay=timedelta(minutes=3),
+        restart=True,
+    ),
+    Scenario(
+        "timers in tiny epochs",
+        f.Alarms,
+        KVT,
+        "k long, what string, t timestamp, count long",
+        [timed_rows(seed, 15 * seed) for seed in range(2)],
+        event_time="t",
+        bounds=TINY,
+    ),
+    Scenario(
+        "time to live in event time",
+        f.Forgetful,
+        KVT,
+        "k long, v long, last long, seen array<long>, per map<long,long>",
+        [timed_rows(seed, 9 * seed, 12) for seed in range(4)],
+        event_time="t",
+    ),
+    Scenario(
+        "side output and late rows",
+        f.Spread,
+        KVT,
+        "k long, v long",
+        [timed_rows(1, 0), timed_rows(2, 5)],
+        event_time="t",
+        side_outputs=(f.ODD,),
+        late_output="late",
+    ),
+    Scenario("all rows of a key at once", f.WholeKey, KV, "k long, batches long, rows long, sum long", [
+        random_rows(seed, 50, 6) for seed in range(2)
+    ]),
+    Scenario("columns", f.Columns, KV, "k long, sum long", [random_rows(seed, 50, 9) for seed in range(3)]),
+    Scenario(
+        "namespaces",
+        f.Windows,
+        KV,
+        "k long, window long, count long, sum long",
+        [random_rows(seed, 40, 3) for seed in range(2)],
+        restart=True,
+    ),
+    Scenario(
+        "types",
+        f.Types,
+        TYPES,
+        TYPES + ", things long",
+        [
+            [
+                ("a", at(3), date(2024, 1, 2), Decimal("1.25"), "ä", [1, None], {"x": 0.5}, (b"\x00\xff", 1.5)),
+                ("b", None, None, None, None, None, None, None),
+            ],
+            [
+                ("a", at(9), date(1969, 12, 31), Decimal("-0.01"), "", [], {}, (None, None)),
+                ("b", at(1), date(2024, 2, 29), Decimal("99999999.99"), "z", [5], {"y": None}, (b"", 0.0)),
+            ],
+            [("a", None, None, None, None, None, None, None), ("b", None, None, None, None, None, None, None)],
+        ],
+        restart=True,
+    ),
+    Scenario(
+        "entries by column",
+        f.ByEntry,
+        KV,
+        "k long, v long, count long, other long",
+        [random_rows(seed, 60, 4, 12) for seed in range(3)],
+        bounds=(("chunk-rows", 7),),
+    ),
+]
