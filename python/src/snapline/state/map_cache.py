@@ -90,23 +90,26 @@ class MapCache:
         self.entries[slot][entry.key] = entry.value
 
     def stream(self, slot: int) -> Iterator[Entry]:
-        """All entries of a map that is not whole: the stored ones as they come, then what was put.
+        """All entries of a map that is not whole: the stored ones as they come, then what was put before it began.
 
         A map of a single page is kept, and is whole from then on.
         """
+        own = set(self.changed[slot] or ())
         scan = self._source.scan(slot)
         try:
             for number, (page, more) in enumerate(scan):
                 if number == 0 and not more:
                     self._keep(slot, page)
                 for entry in page:
-                    if self.is_whole[slot] and entry.key not in self.entries[slot]:
+                    if entry.key in own:
                         continue
-                    if entry.key not in (self.changed[slot] or ()):
+                    if entry.key in self.entries[slot]:
+                        yield self._entry(slot, entry.key)
+                    elif not self.is_whole[slot] and entry.key not in (self.changed[slot] or ()):
                         yield entry
         finally:
             scan.close()  # type: ignore[attr-defined]
-        for key in list(self.changed[slot] or ()):
+        for key in own:
             if key in self.entries[slot]:
                 yield self._entry(slot, key)
 

@@ -52,9 +52,11 @@ def row_maker(names: Sequence[str]) -> Callable[[Iterable[Any]], Row]:
 @lru_cache(maxsize=1024)
 def row_class(names: tuple[str, ...]) -> type[Row]:
     # The getters of a named tuple are C; through any other descriptor a field costs twice as much.
-    getters = vars(namedtuple("getters", [f"f{i}" for i in range(len(names))]))
+    places = [f"f{i}" for i in range(len(names))]
+    source = namedtuple("source", places)  # type: ignore[misc]
+    getters = [vars(source)[place] for place in places]
     reserved = set(dir(Row)) - {"count", "index"} | {"__slots__"}
-    fields = {name: getters[f"f{i}"] for i, name in enumerate(names) if name not in reserved}
+    fields = {name: getters[i] for i, name in enumerate(names) if name not in reserved}
     positions = {name: i for i, name in enumerate(names)}
     return type("Row", (Row,), {**fields, "__slots__": (), "__fields__": names, "_positions": positions})
 

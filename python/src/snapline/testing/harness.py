@@ -109,15 +109,24 @@ class KeyedTestHarness:
 
     def advance_watermark(self, time: Time) -> list[Row]:
         """Sets the watermark and runs a micro-batch without rows: what is due fires."""
-        if self._time.watermark is None:
-            raise InvalidConfiguration("a watermark without event_time.", "give the harness event_time.")
-        self._time = BatchTime(self._time.processing, max(self._time.watermark, to_millis(time, self._zone)))
+        self.set_times(watermark=time)
         return self._run([])
 
     def advance_processing_time(self, time: Time) -> list[Row]:
         """Sets the time of the micro-batches and runs one without rows: what is due fires."""
-        self._time = BatchTime(max(self._time.processing, to_millis(time, self._zone)), self._time.watermark)
+        self.set_times(processing=time)
         return self._run([])
+
+    def set_times(self, *, watermark: Time | None = None, processing: Time | None = None) -> None:
+        """Sets the times of the next micro-batch, and runs none. Times never go back."""
+        now, seen = self._time.processing, self._time.watermark
+        if processing is not None:
+            now = max(now, to_millis(processing, self._zone))
+        if watermark is not None:
+            if seen is None:
+                raise InvalidConfiguration("a watermark without event_time.", "give the harness event_time.")
+            seen = max(seen, to_millis(watermark, self._zone))
+        self._time = BatchTime(now, seen)
 
     def process_bounded(self, rows: Sequence[Any]) -> list[Row]:
         """All rows as one bounded DataFrame: at its end every timer fires."""
