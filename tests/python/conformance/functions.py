@@ -34,9 +34,7 @@ class Everything(KeyedProcessFunction):
         self.total = ctx.get_reducing_state(ReducingStateDescriptor("total", lambda a, b: a + b, "long"))
         self.seen = ctx.get_list_state(ListStateDescriptor("seen", "long"))
         self.per = ctx.get_map_state(MapStateDescriptor("per", "string", "long"))
-        self.mean = ctx.get_aggregating_state(
-            AggregatingStateDescriptor("mean", Mean(), "struct<sum:long,count:long>")
-        )
+        self.mean = ctx.get_aggregating_state(AggregatingStateDescriptor("mean", Mean(), "struct<sum:long,count:long>"))
 
     def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
         before = self.last.value()
@@ -92,7 +90,12 @@ class Alarms(KeyedProcessFunction):
             ctx.timer_service().register_event_time_timer(timestamp + 60_000)
         if minute % 5 == 0:
             ctx.timer_service().delete_event_time_timer(timestamp + 120_000)
-        yield ctx.get_current_key(), "timer", datetime(1970, 1, 1) + timedelta(milliseconds=timestamp), self.count.value()
+        yield (
+            ctx.get_current_key(),
+            "timer",
+            datetime(1970, 1, 1) + timedelta(milliseconds=timestamp),
+            self.count.value(),
+        )
 
 
 class Forgetful(KeyedProcessFunction):

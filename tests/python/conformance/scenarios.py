@@ -84,9 +84,13 @@ SCENARIOS = [
         side_outputs=(f.ODD,),
         late_output="late",
     ),
-    Scenario("all rows of a key at once", f.WholeKey, KV, "k long, batches long, rows long, sum long", [
-        random_rows(seed, 50, 6) for seed in range(2)
-    ]),
+    Scenario(
+        "all rows of a key at once",
+        f.WholeKey,
+        KV,
+        "k long, batches long, rows long, sum long",
+        [random_rows(seed, 50, 6) for seed in range(2)],
+    ),
     Scenario("columns", f.Columns, KV, "k long, sum long", [random_rows(seed, 50, 9) for seed in range(3)]),
     Scenario(
         "namespaces",

@@ -57,7 +57,7 @@ class KeyedTaskSpec extends AnyFunSuite {
   }
 
   private def setup(batch: Long, watermark: Long, limits: ExchangeLimits): TaskSetup =
-    TaskSetup(spec, input, Seq(0), output, batch, 0, Some(watermark), None, "UTC", streaming = true, limits)
+    TaskSetup(spec, input, Seq(0), output, batch, 0, Some(watermark), None, "UTC", streaming = true, limits, Nil)
 
   private final class Run(store: StateStore, setup: TaskSetup, rows: Iterator[InternalRow]) {
     val counts = new ChangeCounts

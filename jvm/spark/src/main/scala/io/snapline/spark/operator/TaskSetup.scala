@@ -13,6 +13,8 @@ import org.json4s.jackson.JsonMethods
   *   ms; None without one, Long.MaxValue at the end of bounded input
   * @param eventTime
   *   the input column that carries the watermark
+  * @param histories
+  *   of the states whose schema has changed in the life of the checkpoint
   */
 final case class TaskSetup(
     spec: KeyedSpec,
@@ -25,7 +27,8 @@ final case class TaskSetup(
     eventTime: Option[Int],
     timeZone: String,
     streaming: Boolean,
-    limits: ExchangeLimits
+    limits: ExchangeLimits,
+    histories: Seq[SchemaHistory]
 ) {
   val key: StructType = fields(keyOrdinals.map(input))
 

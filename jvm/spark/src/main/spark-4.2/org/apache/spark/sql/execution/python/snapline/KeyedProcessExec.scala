@@ -168,16 +168,28 @@ private[snapline] class KeyedProcessExec(
       hadoopConf: Configuration,
       batchId: Long,
       stateSchemaVersion: Int
-  ): List[StateSchemaValidationResult] = validateAndWriteStateSchema(
-    hadoopConf,
-    batchId,
-    stateSchemaVersion,
-    getStateInfo,
-    stateSchemaDirPath(),
-    session,
-    operatorStateMetadataVersion,
-    stateStoreEncodingFormat = conf.stateStoreEncodingFormat
-  )
+  ): List[StateSchemaValidationResult] =
+    if (usesAvro)
+      // Spark's own evolution: every row names its schema.
+      validateAndWriteStateSchema(
+        hadoopConf,
+        batchId,
+        stateSchemaVersion,
+        getStateInfo,
+        stateSchemaDirPath(),
+        session,
+        operatorStateMetadataVersion,
+        conf.stateStoreEncodingFormat
+      )
+    else {
+      val families = KeyedFamilies.of(spec, keySchema)
+      val info = getStateInfo
+      val result =
+        KeyedStateSchemas.evolve(info, hadoopConf, batchId, stateSchemaVersion, stateSchemaDirPath(), families)
+      List(result)
+    }
+
+  private def usesAvro: Boolean = conf.stateStoreEncodingFormat == StateStoreEncoding.Avro.toString
 
   override protected def validateStateStoreProvider(isStreaming: Boolean): Unit = ()
 
@@ -228,7 +240,8 @@ private[snapline] class KeyedProcessExec(
       eventTime,
       conf.sessionLocalTimeZone,
       isStreaming,
-      ExchangeLimits.read(name => Option(conf.getConfString(name, null)))
+      ExchangeLimits.read(name => Option(conf.getConfString(name, null))),
+      if (isStreaming && !usesAvro) KeyedStateSchemas.histories(getStateInfo, spec.states) else Nil
     )
   }
 
@@ -241,6 +254,7 @@ private[snapline] class KeyedProcessExec(
   )(finish: () => Unit): Iterator[InternalRow] = {
     val started = System.nanoTime()
     setup.families.foreach(_.createIn(store))
+    new StateMigration(setup.histories, store).run()
     val counts = new ChangeCounts
     val late = mutable.Queue.empty[InternalRow]
     val schemaOf = ArrowSchemas.of(setup.timeZone) _

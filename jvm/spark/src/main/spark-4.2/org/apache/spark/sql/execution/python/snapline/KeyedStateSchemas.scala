@@ -1,0 +1,89 @@
+package org.apache.spark.sql.execution.python.snapline
+
+import java.util.UUID
+
+import scala.util.control.NonFatal
+
+import io.snapline.error.IncompatibleState
+import io.snapline.spark.operator.{KeyedFamily, SchemaChange, SchemaHistory, StateSpec}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.execution.streaming.state.SchemaHelper.SchemaWriter
+
+/** The schema files of a keyed operator: Spark's files, and rules of our own for what may change between two runs. */
+private[snapline] object KeyedStateSchemas {
+
+  /** Checks the families against those of the run before, and writes a new schema file if something is new. Nothing is written if something does not fit. */
+  def evolve(
+      info: StatefulOperatorStateInfo,
+      hadoopConf: Configuration,
+      batchId: Long,
+      version: Int,
+      folder: Path,
+      families: Seq[KeyedFamily]
+  ): StateSchemaValidationResult = {
+    val before = paths(info, hadoopConf, batchId)
+    val path = new Path(folder, s"${batchId}_${UUID.randomUUID()}")
+    val store = StateStoreProviderId(StateStoreId(info.checkpointLocation, info.operatorId, 0), info.queryRunId)
+    val files = new StateSchemaCompatibilityChecker(store, hadoopConf, before, Some(path))
+    val old =
+      if (before.isEmpty) Map.empty[String, StateStoreColFamilySchema]
+      else files.readSchemaFiles().map { case (name, all) => name -> all.maxBy(_.valueSchemaId) }
+    val schemas = families.map(family => old.get(family.name).fold(family.schema)(next(_, family.schema)))
+    val newest = if (before.isEmpty) Set.empty[String] else files.readSchemaFile().map(_.colFamilyName).toSet
+    val same = before.nonEmpty && schemas.forall(s => old.get(s.colFamilyName).contains(s)) &&
+      newest == schemas.map(_.colFamilyName).toSet
+    if (!same) files.createSchemaFile(schemas.toList.sortBy(_.colFamilyName), SchemaWriter.createSchemaWriter(version))
+    StateSchemaValidationResult(!same, if (same) before.last.toString else path.toString)
+  }
+
+  private def paths(info: StatefulOperatorStateInfo, hadoopConf: Configuration, batchId: Long): List[Path] = {
+    val operator = new Path(info.checkpointLocation, info.operatorId.toString)
+    val metadata =
+      try OperatorStateMetadataReader.createReader(operator, hadoopConf, 2, batchId).read()
+      catch {
+        // The first run of a query has none.
+        case NonFatal(_) if batchId == 0 => None
+      }
+    metadata match {
+      case Some(v2: OperatorStateMetadataV2) => v2.stateStoreInfo.head.stateSchemaFilePaths.map(new Path(_))
+      case _ => Nil
+    }
+  }
+
+  private def next(old: StateStoreColFamilySchema, now: StateStoreColFamilySchema): StateStoreColFamilySchema = {
+    val name = now.colFamilyName
+    if (!SchemaChange.isNone(old.keySchema, now.keySchema)) {
+      refuse(name, Seq(s"key: ${old.keySchema.sql} -> ${now.keySchema.sql}"))
+    }
+    if (SchemaChange.isNone(old.valueSchema, now.valueSchema)) old
+    else {
+      val problems = SchemaChange.problems(old.valueSchema, now.valueSchema, name)
+      if (problems.nonEmpty) refuse(name, problems)
+      now.copy(keySchemaId = old.keySchemaId, valueSchemaId = (old.valueSchemaId + 1).toShort)
+    }
+  }
+
+  private def refuse(state: String, problems: Seq[String]): Nothing = throw new IncompatibleState(
+    s"The state '$state' has changed since the checkpoint was written: ${problems.mkString("; ")}.",
+    "fields may be added if they are nullable, removed, or widened without loss; set back the rest, give the state " +
+      "another name, or start the query with a new checkpoint."
+  )
+
+  /** The states whose schema has ever changed, from what Spark read of the schema files. */
+  def histories(info: StatefulOperatorStateInfo, states: Seq[StateSpec]): Seq[SchemaHistory] =
+    info.stateSchemaMetadata.fold(Seq.empty[SchemaHistory]) { broadcast =>
+      val values = broadcast.broadcast.value.activeSchemas.filterNot(_._1.isKey)
+      states.flatMap { state =>
+        val schemas = values.collect {
+          case (key, value) if key.colFamilyName == state.name => key.schemaId.toInt -> value.sqlSchema
+        }
+        if (schemas.keys.exists(_ > 0)) Some(SchemaHistory(state.name, state.kind == StateSpec.ListKind, schemas))
+        else None
+      }
+    }
+}
