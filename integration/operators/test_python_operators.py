@@ -99,7 +99,9 @@ def test_counts_survive_a_restart(spark: SparkSession, tmp_path: Path, operator:
             expected[key] = expected.get(key, 0) + amount
         pq.write_table(pa.table({"key": keys, "amount": amounts}), tmp_path / "in" / f"{part}.parquet")
         rows = spark.readStream.schema("key long, amount long").parquet(str(tmp_path / "in"))
-        writer = query(rows, operator).writeStream.outputMode("update").foreachBatch(keep)
+        # An exchange above the operator, as in front of another one: Spark then copies the operator to compare it.
+        totals = query(rows, operator).repartition("total")
+        writer = totals.writeStream.outputMode("update").foreachBatch(keep)
         writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
         writer.trigger(availableNow=True).start().awaitTermination()
         assert seen == expected

@@ -193,6 +193,22 @@ class SnapshotConcurrencySpec extends AnyFunSuite {
     }
   }
 
+  test("a close that is interrupted while it waits for an upload leaves nothing behind") {
+    var gate: GatedStorage = null
+    withStore(storageOf = plain => { gate = new GatedStorage(plain); gate }) { (fixture, run) =>
+      gate.hold(".handle")
+      run.batch(scans = true)
+      gate.awaitArrival()
+      Thread.currentThread().interrupt()
+      run.state.close()
+      assert(Thread.interrupted(), "the caller still learns of it")
+      assert(fixture.memoryUsed == 0 && fixture.localFolders.forall(_.contains("snapshot")))
+      gate.release()
+      val until = System.nanoTime() + TimeUnit.SECONDS.toNanos(10)
+      while (fixture.localFolders.nonEmpty && System.nanoTime() < until) Thread.sleep(10)
+    }
+  }
+
   for (how <- Seq("closed", "aborted")) test(s"a store $how before its snapshot was begun") {
     val busy = new SnapshotPool(1)
     val free = new CountDownLatch(1)

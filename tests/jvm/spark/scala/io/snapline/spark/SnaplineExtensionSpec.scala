@@ -61,4 +61,27 @@ class SnaplineExtensionSpec extends AnyFunSuite with BeforeAndAfterAll {
     input.addData("a")
     assert(run() == Set("a" -> 3L))
   }
+
+  test("one transformWithState after another, as in a plan with several exchanges") {
+    val session = spark
+    import session.implicits._
+    val input = MemoryStream[String](session)
+    input.addData("a", "b", "a")
+    var rows = Set.empty[(String, Long)]
+    val query = input
+      .toDS()
+      .groupByKey(identity)
+      .transformWithState(new CountRows, TimeMode.None(), OutputMode.Append())
+      .map(_._2.toString)
+      .groupByKey(identity)
+      .transformWithState(new CountRows, TimeMode.None(), OutputMode.Append())
+      .writeStream
+      .outputMode("append")
+      .option("checkpointLocation", Files.createTempDirectory("checkpoint").toString)
+      .foreachBatch((batch: Dataset[(String, Long)], _: Long) => rows ++= batch.collect())
+      .start()
+    try query.processAllAvailable()
+    finally query.stop()
+    assert(rows == Set("1" -> 1L, "2" -> 1L))
+  }
 }

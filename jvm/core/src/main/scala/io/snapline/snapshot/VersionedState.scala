@@ -230,9 +230,14 @@ final class VersionedState(
   /** Waits a while for a snapshot that is being made: what it uploaded would otherwise lie around for a day. */
   override def close(): Unit = if (!isClosed) {
     isClosed = true
-    awaitSnapshot(VersionedState.CloseWaitMs)
-    if (writer != null && dirty) writer.abandon()
-    drop()
+    try awaitSnapshot(VersionedState.CloseWaitMs)
+    catch {
+      case _: InterruptedException => Thread.currentThread().interrupt()
+    } // told to hurry: what it owns goes all the same
+    finally {
+      try if (writer != null && dirty) writer.abandon()
+      finally drop()
+    }
     log.debug(s"Closed the state in ${storage.location}")
   }
 

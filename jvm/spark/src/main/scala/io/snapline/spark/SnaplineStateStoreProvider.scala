@@ -175,7 +175,11 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
     try {
       state.awaitSnapshot(SnaplineStateStoreProvider.MaintenanceWaitMs)
       state.cleanUp()
-    } catch { case NonFatal(e) => log.warn(s"Maintenance of $id failed; the next one tries again.", e) }
+    } catch {
+      // Spark ends its maintenance threads so; it goes on to close the provider, if it was about to.
+      case _: InterruptedException => Thread.currentThread().interrupt()
+      case NonFatal(e) => log.warn(s"Maintenance of $id failed; the next one tries again.", e)
+    }
   }
 
   override def close(): Unit = if (stamps.close()) {

@@ -41,7 +41,7 @@ private[spark] final class ChangeDataReader(
       case Op.Merge => valuesOf(change, RecordType.MERGE_RECORD, batch)
       case _ =>
         throw new UnsupportedOperationException(
-          s"State ${family.name} had a range of keys deleted in batch $batch, which a change feed cannot show."
+          s"State ${family.name} had a range of keys deleted in batch $batch (DELETE_RANGE_RECORD), which a change feed cannot show."
         )
     }
   }

@@ -23,9 +23,10 @@ final class AnyProviderRule(provider: String) extends ColumnarRule {
 }
 
 /** `canEqual` and `equals` set the copy apart from the original, whichever side is asked: a tree that thinks them equal would keep the
-  * original.
+  * original. `makeCopy` is there because Spark looks for a constructor that takes every field; it asks when an exchange lies
+  * above, as in front of another stateful operator.
   */
-private final class AnyProviderTransformWithState(exec: TransformWithStateExec)
+private final class AnyProviderTransformWithState(@transient private val exec: TransformWithStateExec)
     extends TransformWithStateExec(
       exec.keyDeserializer,
       exec.valueDeserializer,
@@ -54,6 +55,12 @@ private final class AnyProviderTransformWithState(exec: TransformWithStateExec)
   override protected def withNewChildrenInternal(left: SparkPlan, right: SparkPlan): TransformWithStateExec =
     new AnyProviderTransformWithState(super.withNewChildrenInternal(left, right))
 
+  override def makeCopy(newArgs: Array[AnyRef]): SparkPlan = {
+    val copy = new AnyProviderTransformWithState(exec.makeCopy(newArgs).asInstanceOf[TransformWithStateExec])
+    copy.copyTagsFrom(this)
+    copy
+  }
+
   override def canEqual(that: Any): Boolean = that.isInstanceOf[AnyProviderTransformWithState]
 
   override def equals(that: Any): Boolean = canEqual(that) && super.equals(that)
@@ -61,7 +68,7 @@ private final class AnyProviderTransformWithState(exec: TransformWithStateExec)
   override def hashCode: Int = super.hashCode
 }
 
-private final class AnyProviderTransformWithStateInPySpark(exec: TransformWithStateInPySparkExec)
+private final class AnyProviderTransformWithStateInPySpark(@transient private val exec: TransformWithStateInPySparkExec)
     extends TransformWithStateInPySparkExec(
       exec.functionExpr,
       exec.groupingAttributes,
@@ -85,6 +92,13 @@ private final class AnyProviderTransformWithStateInPySpark(exec: TransformWithSt
 
   override protected def withNewChildrenInternal(left: SparkPlan, right: SparkPlan): TransformWithStateInPySparkExec =
     new AnyProviderTransformWithStateInPySpark(super.withNewChildrenInternal(left, right))
+
+  override def makeCopy(newArgs: Array[AnyRef]): SparkPlan = {
+    val copy =
+      new AnyProviderTransformWithStateInPySpark(exec.makeCopy(newArgs).asInstanceOf[TransformWithStateInPySparkExec])
+    copy.copyTagsFrom(this)
+    copy
+  }
 
   override def canEqual(that: Any): Boolean = that.isInstanceOf[AnyProviderTransformWithStateInPySpark]
 
