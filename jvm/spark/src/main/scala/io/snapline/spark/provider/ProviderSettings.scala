@@ -59,7 +59,7 @@ object ProviderSettings {
     }
     val values = set.toMap
     ProviderSettings(
-      nativeMemory = size(values, NativeMemory, 128L << 20, 8L << 20),
+      nativeMemory = size(values, NativeMemory, 128L << 20, 8L << 20, 1L << 40),
       tableMemory = (fraction(values, TableFraction, 0.2, 0.8) * Runtime.getRuntime.maxMemory).toLong,
       compression = choice(values, Compression, Seq("lz4", "zstd", "none")),
       maxParallelism =
@@ -93,10 +93,10 @@ object ProviderSettings {
       parsed.getOrElse(refuse(name, text, s"a fraction from 0 to $most"))
     }
 
-  private def size(set: Map[String, String], name: String, default: Long, least: Long): Long =
+  private def size(set: Map[String, String], name: String, default: Long, least: Long, most: Long): Long =
     set.get(name).fold(default) { text =>
-      val parsed = bytes(text).filter(_ >= least)
-      parsed.getOrElse(refuse(name, text, s"a size of at least ${least >> 20}m, such as 128m or 1g"))
+      val parsed = bytes(text).filter(n => n >= least && n <= most)
+      parsed.getOrElse(refuse(name, text, s"a size from ${least >> 20}m to ${most >> 30}g, such as 128m or 1g"))
     }
 
   private val Size = """(\d{1,15})\s*([bkmg]?)b?""".r
