@@ -25,6 +25,7 @@ PYTHON_ARROW_CHUNK_ROWS = PREFIX + "python.arrow.chunk-rows"
 PYTHON_MAX_PREFETCH = PREFIX + "python.max-prefetch"
 
 _MIN_MEMORY = 8 << 20
+_MAX_SIZE = 1 << 40
 _SIZE = re.compile(r"(\d{1,15})\s*([bkmg]?)b?")
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -34,8 +35,8 @@ class StateBackendConfig:
     """None leaves a setting as it is, which is the default unless something else sets it.
 
     Attributes:
-        memory_per_executor: of RocksDB, for all stores of an executor; bytes, or text like ``"256m"``. At least 8m,
-            default 128m.
+        memory_per_executor: of RocksDB, for all stores of an executor; bytes, or text like ``"256m"``. 8m to
+            1024g, default 128m.
         row_table_memory_fraction: share of the executor's heap for rows that changed or were read lately, for all
             stores of an executor. 0 to 0.8, default 0.2.
         compression: of table files: ``lz4`` (default), ``zstd`` or ``none``.
@@ -92,12 +93,12 @@ class _Rule(NamedTuple):
     allows: Callable[[str], bool]
 
 
-def _size(least: int, like: str) -> _Rule:
+def _size(least: int) -> _Rule:
     def is_size(text: str) -> bool:
         match = _SIZE.fullmatch(text)
-        return match is not None and int(match[1]) * _UNITS[match[2]] >= least
+        return match is not None and least <= int(match[1]) * _UNITS[match[2]] <= _MAX_SIZE
 
-    return _Rule(f"a size of at least {least >> 20}m, such as {like}", is_size)
+    return _Rule(f"a size from {least >> 20}m to {_MAX_SIZE >> 30}g, such as 128m or 1g", is_size)
 
 
 def _number(least: int, most: int) -> _Rule:
@@ -119,14 +120,14 @@ def _is_fraction(text: str) -> bool:
 
 
 _RULES = {
-    MEMORY: _size(_MIN_MEMORY, "128m or 1g"),
+    MEMORY: _size(_MIN_MEMORY),
     ROW_TABLE_FRACTION: _Rule("a fraction from 0 to 0.8", _is_fraction),
     COMPRESSION: _choice("lz4", "zstd", "none"),
     CHANGELOG_COMPRESSION: _choice("lz4", "none"),
     MAX_PARALLELISM: _number(1, 65_535),
     SNAPSHOT_THREADS: _number(1, 64),
     PYTHON_MAX_KEYS: _number(1, 100_000_000),
-    PYTHON_MAX_BYTES: _size(1 << 20, "64m or 1g"),
+    PYTHON_MAX_BYTES: _size(1 << 20),
     PYTHON_CHUNK_ROWS: _number(1, 1_000_000),
     PYTHON_ARROW_CHUNK_ROWS: _number(1, 10_000_000),
     PYTHON_MAX_PREFETCH: _number(0, 1_000_000),

@@ -1,46 +1,107 @@
 package io.snapline.spark
 
-import java.nio.file.Files
-import java.util.UUID
-import java.util.concurrent.{CountDownLatch, TimeUnit}
-
-import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.execution.streaming.state._
-import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{LongType, StructType}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.spark.provider.{ProviderSettings, SharedResources}
+import io.snapline.snapshot.VersionRef
+import io.snapline.spark.provider.{ProviderFixture, ProviderMetrics, Version}
+import io.snapline.spark.provider.ProviderFixture._
 
+/** What Spark may ask of a provider when it opens a store. */
 class SnaplineStateStoreProviderSpec extends AnyFunSuite {
-  private val schema = new StructType().add("n", LongType)
 
-  private def row(n: Long): UnsafeRow = UnsafeProjection.create(schema)(new GenericInternalRow(Array[Any](n))).copy()
+  private def handles(fixture: ProviderFixture): Set[Long] =
+    fixture.content.keySet.flatMap(VersionRef.parse(_)).collect { case (ref, VersionRef.Handle) => ref.version }
 
-  test("maintenance that is interrupted while a snapshot is made leaves the provider to Spark, which closes it") {
-    val sqlConf = new SQLConf
-    sqlConf.setConf(SQLConf.STATE_STORE_MIN_DELTAS_FOR_SNAPSHOT, 1)
-    val conf = StateStoreConf(sqlConf)
-    val configuration = new Configuration
-    configuration.set("sql.streaming.runId", UUID.randomUUID().toString)
-    val settings = ProviderSettings.read(conf, configuration)
-    val free = new CountDownLatch(1)
-    (0 until settings.snapshotThreads).foreach { _ =>
-      SharedResources.get(settings).snapshots.submit(() => free.await(30, TimeUnit.SECONDS): Unit)
+  for (format <- 1 to 2) {
+    test(s"format $format: a snapshot that is asked for is there when the commit returns") {
+      using(format) { fixture =>
+        val provider = fixture.open()
+        val first = batch(provider, Version.Empty)(1L -> 1L)
+        assert(handles(fixture).isEmpty)
+        val second = batch(provider, first, force = true)(2L -> 2L)
+        assert(handles(fixture) == Set(2))
+
+        val store = provider.getReadStore(2, second.id)
+        val upgraded = provider.upgradeReadStoreToWriteStore(store, 2, second.id, true)
+        upgraded.put(row(3), row(3))
+        val third = commit(upgraded)
+        assert(handles(fixture) == Set(2, 3))
+        assert(
+          upgraded.metrics.customMetrics.collectFirst { case (m, n) if m.name == "rocksdbForceSnapshotCount" => n } ==
+            Some(1L)
+        )
+        assert(read(fixture.open(), third) == Map(1L -> 1L, 2L -> 2L, 3L -> 3L))
+      }
     }
-    val provider = new SnaplineStateStoreProvider
-    val id = StateStoreId(Files.createTempDirectory("state").toString, 0, 0)
-    try {
-      provider.init(id, schema, schema, NoPrefixKeyStateEncoderSpec(schema), false, conf, configuration, false, None)
-      val store = provider.getStore(0)
-      store.put(row(1), row(2))
-      store.commit()
 
-      Thread.currentThread().interrupt()
-      provider.doMaintenance()
-      provider.close()
-      assert(Thread.interrupted(), "Spark still learns of it")
-    } finally free.countDown()
+    test(s"format $format: a store that is asked for empty holds what is put into it, and older versions stay") {
+      for (force <- Seq(false, true); fresh <- Seq(false, true)) {
+        using(format) { fixture =>
+          val provider = fixture.open()
+          val old = batch(provider, batch(provider, Version.Empty)(1L -> 1L), force = true)(2L -> 2L)
+          val writer = if (fresh) fixture.open() else provider
+          val store = writer.getStore(old.number, old.id, force, loadEmpty = true)
+          assert(rowsOf(store).isEmpty && store.get(row(1)) == null)
+          store.put(row(9), row(9))
+          val renewed = commit(store)
+          assert(renewed.number == 3)
+          for (reader <- Seq(writer, fixture.open())) {
+            assert(read(reader, renewed) == Map(9L -> 9L))
+            assert(read(reader, old) == Map(1L -> 1L, 2L -> 2L))
+          }
+          val next = batch(fixture.open(), renewed)(10L -> 10L)
+          assert(read(fixture.open(), next) == Map(9L -> 9L, 10L -> 10L))
+        }
+      }
+    }
+  }
+
+  test("an empty store that is aborted leaves the version as it was") {
+    using() { fixture =>
+      val provider = fixture.open()
+      val version = batch(provider, Version.Empty)(1L -> 1L)
+      val before = fixture.content
+      val store = provider.getStore(version.number, version.id, false, loadEmpty = true)
+      store.put(row(2), row(2))
+      store.abort()
+      assert(fixture.content == before)
+      assert(read(provider, version) == Map(1L -> 1L))
+    }
+  }
+
+  test("a store that another task holds is waited for, so long as Spark is told to") {
+    using() { fixture =>
+      val provider = fixture.open("spark.sql.streaming.stateStore.rocksdb.lockAcquireTimeoutMs" -> "200")
+      val holder = provider.getStore(0)
+      val begun = System.nanoTime()
+      val thrown = intercept[Exception](provider.getStore(0))
+      assert(System.nanoTime() - begun >= 200000000L)
+      assert(thrown.getMessage.contains("CANNOT_LOAD_STATE_STORE.UNRELEASED_THREAD_ERROR"))
+      holder.abort()
+      assert(batch(provider, Version.Empty)(1L -> 1L).number == 1)
+    }
+  }
+
+  test("Spark knows every metric that a store reports") {
+    using() { fixture =>
+      val provider = fixture.open()
+      val store = provider.getStore(0)
+      store.put(row(1), row(1))
+      store.commit()
+      val known = ProviderMetrics.custom.map(_.name)
+      assert(known.distinct == known)
+      assert(store.metrics.customMetrics.keySet.map(_.name).subsetOf(known.toSet))
+      assert(store.metrics.numKeys == 1)
+    }
+  }
+
+  test("versions that make no sense are refused as Spark's providers do") {
+    using() { fixture =>
+      val provider = fixture.open()
+      intercept[Exception](provider.getStore(-1))
+      intercept[Exception](provider.getReadStore(-1))
+      assert(!fixture.folder.exists())
+      assert(batch(provider, Version.Empty)(1L -> 1L).number == 1)
+    }
   }
 }

@@ -10,7 +10,7 @@ final class SnapshotPool(threads: Int) {
     val executor = new ThreadPoolExecutor(
       threads,
       threads,
-      30,
+      5,
       TimeUnit.SECONDS,
       new LinkedBlockingQueue[Runnable],
       (task: Runnable) => {

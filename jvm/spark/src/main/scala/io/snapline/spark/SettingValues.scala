@@ -27,10 +27,12 @@ private[spark] final class SettingValues(set: Map[String, String]) {
       parsed.getOrElse(SettingValues.refuse(name, text, s"a fraction from 0 to $most"))
     }
 
-  def size(name: String, default: Long, least: Long): Long =
+  def size(name: String, default: Long, least: Long, most: Long): Long =
     set.get(name).fold(default) { text =>
-      val parsed = SettingValues.bytes(text).filter(_ >= least)
-      parsed.getOrElse(SettingValues.refuse(name, text, s"a size of at least ${least >> 20}m, such as 128m or 1g"))
+      val parsed = SettingValues.bytes(text).filter(n => n >= least && n <= most)
+      parsed.getOrElse(
+        SettingValues.refuse(name, text, s"a size from ${least >> 20}m to ${most >> 30}g, such as 128m or 1g")
+      )
     }
 }
 

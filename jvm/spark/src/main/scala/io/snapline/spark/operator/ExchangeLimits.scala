@@ -37,7 +37,7 @@ object ExchangeLimits {
     val values = new SettingValues(names.flatMap(name => get(name).map(name -> _)).toMap)
     ExchangeLimits(
       maxKeys = values.number(MaxKeys, 200000, 1, 100000000),
-      maxBytes = values.size(MaxBytes, 64L << 20, 1L << 20),
+      maxBytes = values.size(MaxBytes, 64L << 20, 1L << 20, 1L << 40),
       chunkRows = values.number(ChunkRows, 10000, 1, 1000000),
       arrowChunkRows = values.number(ArrowChunkRows, 200000, 1, 10000000),
       maxPrefetch = values.number(MaxPrefetch, 1000, 0, 1000000)

@@ -64,7 +64,7 @@ object ProviderSettings {
     val values = new SettingValues(set.toMap)
     import values.{choice, fraction, number, size}
     ProviderSettings(
-      nativeMemory = size(NativeMemory, 128L << 20, 8L << 20),
+      nativeMemory = size(NativeMemory, 128L << 20, 8L << 20, 1L << 40),
       tableMemory = (fraction(TableFraction, 0.2, 0.8) * Runtime.getRuntime.maxMemory).toLong,
       compression = choice(Compression, Seq("lz4", "zstd", "none")),
       maxParallelism =
