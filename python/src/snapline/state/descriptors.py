@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
 from snapline.errors import InvalidConfiguration
-from snapline.state.aggregate import AggregateFunction
+from snapline.state.aggregate import AggregateFunction, ReduceFunction
 from snapline.state.ttl import StateTtlConfig
 from snapline.state.types import PICKLED, StateType, resolve, resolve_key
 
@@ -166,7 +166,7 @@ class ReducingStateDescriptor(StateDescriptor):
     """One value per key (and namespace): what was added, reduced by ``reduce_function(value, added)``."""
 
     what = "reducing state"
-    reduce_function: Callable[[Any, Any], Any]
+    reduce_function: Callable[[Any, Any], Any] | ReduceFunction[Any]
     type: StateType
     _: KW_ONLY
     ttl: StateTtlConfig | None = None
@@ -175,8 +175,7 @@ class ReducingStateDescriptor(StateDescriptor):
     def __post_init__(self) -> None:
         self._check(self.ttl, self.namespace)
         self._value(self.type)
-        reduce = getattr(self.reduce_function, "reduce", self.reduce_function)
-        if not callable(reduce):
+        if not isinstance(self.reduce_function, ReduceFunction) and not callable(self.reduce_function):
             raise InvalidConfiguration(
                 f"the reduce_function of {self.name} is {self.reduce_function!r}.",
                 "give a function of two values, or a ReduceFunction.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from snapline.errors import InternalError
+from snapline.state.aggregate import ReduceFunction
 from snapline.state.cursor import BatchTime, Cursor, TtlClock
 from snapline.state.descriptors import (
     AggregatingStateDescriptor,
@@ -42,7 +43,8 @@ def make_handle(descriptor: StateDescriptor, spec: StateSpec, cache: Cache, curs
     physical = _physical(spec, cache, cursor, time)
     is_wrapped = spec.ttl is not None or vars(descriptor)["namespace"] is not None
     if isinstance(descriptor, ReducingStateDescriptor):
-        reduce = getattr(descriptor.reduce_function, "reduce", descriptor.reduce_function)
+        function = descriptor.reduce_function
+        reduce = function.reduce if isinstance(function, ReduceFunction) else function
         if is_wrapped:
             return ReducingStateOver(_one_value(physical), reduce)
         return ReducingState(_of(cache, ValueCache), cursor, reduce)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
 
@@ -19,7 +20,7 @@ def check_frame(frame: Any) -> DataFrame:
     """
     if not isinstance(frame, DataFrame):
         raise InvalidConfiguration(f"key_by of {type(frame).__name__}.", "give a DataFrame of Spark.")
-    if not hasattr(frame, "_jdf"):
+    if not isinstance(frame, ClassicFrame):
         raise InvalidConfiguration(
             "key_by of a DataFrame of Spark Connect, whose plan is made on the server.",
             "use a classic session: SparkSession.builder without remote().",
