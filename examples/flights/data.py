@@ -17,6 +17,7 @@ FLIGHT_COLUMNS = [*FLIGHT_KEY, "hour", "tailnum", "dest", "dep_delay", "distance
 WEATHER_COLUMNS = ["origin", "hour", "temp", "wind_speed", "precip", "visib"]
 DELAY_COLUMNS = ["origin", "hour", "flights", "departed", "total_delay", "mean_delay", "worst_delay"]
 CONDITION_COLUMNS = [*FLIGHT_KEY, "hour", "dep_delay", *WEATHER_COLUMNS[2:]]
+HISTORY_COLUMNS = ["tailnum", "flights", "total_delay", "last_dest", "last_seen"]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Streams a year of flights through three stateful queries, kills Spark half-way, and checks every row at the end.
+"""Streams a year of flights through four stateful queries, kills Spark half-way, and checks every row at the end.
 
     python examples/flights/demo.py             with a live display
     python examples/flights/demo.py --ci        the same, as plain lines

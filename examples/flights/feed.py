@@ -2,7 +2,7 @@
 
 Three folders: `flights` and `weather` as they are, and `resent`, the flights as a line would deliver them that sends
 every tenth row twice, every other time a day late. A last file carries one row far in the future. It pushes the
-watermark past all real rows, so that the job emits every window and every unmatched flight. The queries must not filter
+watermark past all real rows, so that the job emits every window and every unmatched flight, and every timer is due. The queries must not filter
 it: the optimizer would move the filter below the watermark, which would then never advance. `check` takes it out.
 """
 
@@ -55,7 +55,12 @@ def resend(flights: pd.DataFrame) -> pd.DataFrame:
 def row_counts(tables: Tables) -> dict[str, int]:
     """How many rows each query has to read, the last one of every folder among them."""
     flights, weather = len(tables.flights) + 1, len(tables.weather) + 1
-    return {"delays": flights, "distinct": flights + len(tables.flights.iloc[::10]), "conditions": flights + weather}
+    return {
+        "delays": flights,
+        "distinct": flights + len(tables.flights.iloc[::10]),
+        "conditions": flights + weather,
+        "history": flights,
+    }
 
 
 def _with_last(frame: pd.DataFrame, last: dict[str, object], days: int) -> pd.DataFrame:

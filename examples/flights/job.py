@@ -1,6 +1,6 @@
 """The Spark job that the demo starts, kills and starts again: `python job.py INPUT WORK --progress FILE`.
 
-It runs the three queries over everything in INPUT and ends. Checkpoints and output live in WORK, so that the same
+It runs the four queries over everything in INPUT and ends. Checkpoints and output live in WORK, so that the same
 command continues where a killed run was; there is no other code for recovery. Each progress report goes to the file
 as one line of JSON, as Spark made it.
 """
@@ -8,6 +8,8 @@ as one line of JSON, as Spark made it.
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
 from typing import TextIO
 
@@ -47,6 +49,7 @@ class ProgressLog(StreamingQueryListener):
 
 def session(provider: str, work: Path) -> SparkSession:
     """A small local session with the chosen state store; two tasks at a time, as many as state has partitions."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else tasks run the first python3 of the path
     builder = (
         SparkSession.builder.master("local[2]")
         .appName("snapline flights demo")
@@ -69,7 +72,7 @@ def session(provider: str, work: Path) -> SparkSession:
 
 
 def run(spark: SparkSession, source: Source, work: Path) -> None:
-    """Starts the three queries side by side and returns when each has read all there is."""
+    """Starts the four queries side by side and returns when each has read all there is."""
     started = [
         query(source)
         .writeStream.queryName(name)
@@ -93,6 +96,7 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=1, help="days, which is files, per micro-batch")
     args = parser.parse_args()
     spark = session(args.provider, args.work)
+    spark.sparkContext.addPyFile(str(Path(__file__).with_name("history.py")))  # the tasks call what is in it
     with args.progress.open("w") as out:
         spark.streams.addListener(ProgressLog(out))
         run(spark, Source(spark, args.input, args.days), args.work)

@@ -1,4 +1,4 @@
-"""The three stateful queries of the demo, as anyone would write them: nothing here knows of the state store."""
+"""The four stateful queries of the demo, as anyone would write them. Only the last one knows of Snapline."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import history as aircraft
+import snapline
 from data import CONDITION_COLUMNS, DELAY_COLUMNS, FLIGHT_KEY
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -59,4 +61,16 @@ def conditions(source: Source) -> DataFrame:
     return flights.join(weather, ["origin", "hour"], "leftOuter").select(*CONDITION_COLUMNS)
 
 
-QUERIES: dict[str, Callable[[Source], DataFrame]] = {"delays": delays, "distinct": distinct, "conditions": conditions}
+def history(source: Source) -> DataFrame:
+    """Every aircraft, whenever it has not been seen for three days, with its history: keyed state in Python."""
+    flights = source.stream("flights", _FLIGHT).withWatermark("sched", "2 hours")
+    by_aircraft = snapline.key_by(flights, "tailnum").order_by("sched", *FLIGHT_KEY[:3])
+    return by_aircraft.process(aircraft.History(), aircraft.SCHEMA)
+
+
+QUERIES: dict[str, Callable[[Source], DataFrame]] = {
+    "delays": delays,
+    "distinct": distinct,
+    "conditions": conditions,
+    "history": history,
+}
