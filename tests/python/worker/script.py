@@ -63,7 +63,7 @@ OPS = [
 
 def perform(states: Any, timers: Any, name: str, op: str, e: int, n: int) -> Any:
     """One operation; what it gives, in a form that compares."""
-    entry = (e + n) % 3  # not always the one that the row names
+    entry = (e + n) % 2  # not always the one that the row names
     state: Any = getattr(states, name, None)
     actions: dict[str, Callable[[], Any]] = {
         "value": lambda: state.value(),

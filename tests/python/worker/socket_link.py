@@ -53,5 +53,5 @@ class SocketLink:
         except EOFError:
             self._thread.join()
             if self._error is not None:
-                raise self._error from None
+                raise self._error from self._error.__cause__
             raise

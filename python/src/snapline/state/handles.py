@@ -6,6 +6,16 @@ from typing import Any
 
 from snapline.errors import InternalError
 from snapline.state.aggregate import ReduceFunction
+from snapline.state.coerce import (
+    StructListState,
+    StructMapState,
+    StructTtlListState,
+    StructTtlMapState,
+    StructTtlValueState,
+    StructValueState,
+    coercer,
+    same,
+)
 from snapline.state.cursor import BatchTime, Cursor, TtlClock
 from snapline.state.descriptors import (
     AggregatingStateDescriptor,
@@ -41,17 +51,18 @@ def make_cache(spec: StateSpec, source: StateSource) -> Cache:
 def make_handle(descriptor: StateDescriptor, spec: StateSpec, cache: Cache, cursor: Cursor, time: BatchTime) -> Any:
     """The handle of the kind that the descriptor asks for, over that cache."""
     physical = _physical(spec, cache, cursor, time)
-    is_wrapped = spec.ttl is not None or vars(descriptor)["namespace"] is not None
+    # The fast kinds work on the cache itself, and know of nothing but values.
+    is_fast = type(physical) is ValueState
     if isinstance(descriptor, ReducingStateDescriptor):
         function = descriptor.reduce_function
         reduce = function.reduce if isinstance(function, ReduceFunction) else function
-        if is_wrapped:
-            return ReducingStateOver(_one_value(physical), reduce)
-        return ReducingState(_of(cache, ValueCache), cursor, reduce)
+        if is_fast:
+            return ReducingState(_of(cache, ValueCache), cursor, reduce)
+        return ReducingStateOver(_one_value(physical), reduce)
     if isinstance(descriptor, AggregatingStateDescriptor):
-        if is_wrapped:
-            return AggregatingStateOver(_one_value(physical), descriptor.aggregate_function)
-        return AggregatingState(_of(cache, ValueCache), cursor, descriptor.aggregate_function)
+        if is_fast:
+            return AggregatingState(_of(cache, ValueCache), cursor, descriptor.aggregate_function)
+        return AggregatingStateOver(_one_value(physical), descriptor.aggregate_function)
     if isinstance(descriptor, ValueStateDescriptor):
         return _one_value(physical)
     if isinstance(descriptor, ListStateDescriptor):
@@ -61,12 +72,29 @@ def make_handle(descriptor: StateDescriptor, spec: StateSpec, cache: Cache, curs
     raise InternalError(f"a descriptor {descriptor!r}.", "report it.")
 
 
+#: By kind: plain, with structs; then the same with a time to live.
+_HANDLES: dict[str, tuple[Any, Any, Any, Any]] = {
+    "value": (ValueState, StructValueState, TtlValueState, StructTtlValueState),
+    "list": (ListState, StructListState, TtlListState, StructTtlListState),
+    "map": (MapState, StructMapState, TtlMapState, StructTtlMapState),
+}
+
+
 def _physical(spec: StateSpec, cache: Cache, cursor: Cursor, time: BatchTime) -> Any:
+    coerce = None if spec.pickled else coercer(spec.value)
+    coerce_key = None if spec.key is None else coercer(spec.key)
+    has_structs = coerce is not None or coerce_key is not None
+    plain, struct, ttl, struct_ttl = _HANDLES[spec.kind]
     if spec.ttl is None:
-        kinds = {"value": ValueState, "list": ListState, "map": MapState}
-        return kinds[spec.kind](cache, cursor)
-    ttl_kinds = {"value": TtlValueState, "list": TtlListState, "map": TtlMapState}
-    return ttl_kinds[spec.kind](cache, cursor, spec.ttl, TtlClock(spec.ttl, time, cursor))
+        handle = (struct if has_structs else plain)(cache, cursor)
+    else:
+        kind = struct_ttl if has_structs else ttl
+        handle = kind(cache, cursor, spec.ttl, TtlClock(spec.ttl, time, cursor))
+    if has_structs:
+        handle.coerce = coerce or same
+    if has_structs and spec.kind == "map":
+        handle.coerce_key = coerce_key or same
+    return handle
 
 
 def _one_value(physical: Any) -> ValueState[Any]:

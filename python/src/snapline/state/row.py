@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, ClassVar
 
@@ -59,6 +59,29 @@ def row_class(names: tuple[str, ...]) -> type[Row]:
     fields = {name: getters[i] for i, name in enumerate(names) if name not in reserved}
     positions = {name: i for i, name in enumerate(names)}
     return type("Row", (Row,), {**fields, "__slots__": (), "__fields__": names, "_positions": positions})
+
+
+def by_position(row: Any, names: Sequence[str]) -> Sequence[Any]:
+    """A row of any kind as values in this order: dicts and rows with these names by name, the rest by position.
+
+    Raises:
+        TypeError: it is no row.
+        ValueError: a dict has other names.
+    """
+    if isinstance(row, Row) or (isinstance(row, tuple) and hasattr(row, "__fields__")):
+        fields = row.__fields__
+        if tuple(fields) == tuple(names) or set(fields) != set(names):
+            return row
+        by_name = dict(zip(fields, row, strict=True))
+        return [by_name[name] for name in names]
+    if isinstance(row, (tuple, list)):
+        return row
+    if isinstance(row, Mapping):
+        unknown = set(row) - set(names)
+        if unknown:
+            raise ValueError(f"there is no column {', '.join(map(str, unknown))}; the columns are {', '.join(names)}")
+        return [row.get(name) for name in names]
+    raise TypeError(f"{row!r:.200}, a {type(row).__name__}, is no row: give a tuple, a dict or a Row")
 
 
 def _restore(names: tuple[str, ...], values: tuple[Any, ...]) -> Row:

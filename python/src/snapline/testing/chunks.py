@@ -83,7 +83,8 @@ class RowChunks:
         start = 0
         while start < len(rows):
             end = self._end_of_chunk(keys, start)
-            yield self._chunk(rows[start:end], keys[start:end], end == len(rows))
+            splits = self._job.plan.mode == "batch" and end < len(rows) and keys[end] == keys[end - 1]
+            yield self._chunk(rows[start:end], keys[start:end], end == len(rows), splits)
             start = end
 
     def _keys_of(self, rows: Sequence[Any]) -> list[Any]:
@@ -105,7 +106,8 @@ class RowChunks:
                 return max(i, start + 1)
         return min(len(keys), start + self._bounds.chunk_rows)
 
-    def _chunk(self, rows: Sequence[Any], keys: Sequence[Any], is_last: bool) -> Chunk:
+    def _chunk(self, rows: Sequence[Any], keys: Sequence[Any], is_last: bool, splits: bool) -> Chunk:
+        """The rows as a chunk. In batch mode an epoch does not end within a key (``splits``)."""
         first = len(self._slots)
         for key in keys:
             self._slots.setdefault(key, len(self._slots))
@@ -122,7 +124,7 @@ class RowChunks:
         columns = [*map(list, zip(*rows, strict=True)), [self._slots[key] for key in keys], *extra]
         parts.insert(0, (ROWS_PART, _message(self._schemas[ROWS_PART], columns)))
         self._sent += sum(len(message) for _, message in parts[1:])
-        ends = is_last or self._job.plan.mode == "arrow" or self._is_full()
+        ends = is_last or self._job.plan.mode == "arrow" or (self._is_full() and not splits)
         if ends:
             self._slots.clear()
             self._named.clear()

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from snapline.functions.errors import FunctionFailed
 from snapline.functions.time import EPOCH, zone_of
-from snapline.state.row import Row
+from snapline.state.row import by_position
 
 Encoder = Callable[[Sequence[Any]], pa.Array]
 
@@ -69,6 +69,19 @@ class ColumnEncoder:
         )
 
 
+def _part(what: str, kind: pa.DataType) -> Encoder:
+    """An encoder of what is inside values: the whole value is told with the column, and this is why it does not fit."""
+    encode = encoder(kind)
+
+    def encode_part(values: Sequence[Any]) -> pa.Array:
+        try:
+            return encode(values)
+        except _WRONG as e:
+            raise ValueError(f"{what}: {e}") from e
+
+    return encode_part
+
+
 def _integers(kind: pa.DataType) -> Encoder:
     def encode(values: Sequence[Any]) -> pa.Array:
         found = np.array(values)
@@ -114,7 +127,7 @@ def _aware(value: Any, zone: Any) -> datetime | None:
 
 def _structs(kind: pa.StructType) -> Encoder:
     fields = [kind.field(i) for i in range(kind.num_fields)]
-    encoders = [ColumnEncoder(f"field {field.name}", field.type) for field in fields]
+    encoders = [_part(f"field {field.name}", field.type) for field in fields]
     names = [field.name for field in fields]
     nothing = (None,) * len(names)
 
@@ -137,28 +150,11 @@ def transpose(rows: Sequence[Any], names: Sequence[str]) -> list[Sequence[Any]]:
     if not rows:
         return [[] for _ in names]
     if any(kind is not tuple and kind is not list for kind in set(map(type, rows))):
-        rows = [_by_position(row, names) for row in rows]
+        rows = [by_position(row, names) for row in rows]
     if set(map(len, rows)) != {len(names)}:
         wrong = next(row for row in rows if len(row) != len(names))
         raise ValueError(f"{len(wrong)} values where {len(names)} belong ({', '.join(names)}): {wrong!r:.200}")
     return list(zip(*rows, strict=True))
-
-
-def _by_position(row: Any, names: Sequence[str]) -> Sequence[Any]:
-    if isinstance(row, Row) or (isinstance(row, tuple) and hasattr(row, "__fields__")):
-        fields = row.__fields__
-        if tuple(fields) == tuple(names) or set(fields) != set(names):
-            return row
-        by_name = dict(zip(fields, row, strict=True))
-        return [by_name[name] for name in names]
-    if isinstance(row, (tuple, list)):
-        return row
-    if isinstance(row, Mapping):
-        unknown = set(row) - set(names)
-        if unknown:
-            raise ValueError(f"there is no column {', '.join(map(str, unknown))}; the columns are {', '.join(names)}")
-        return [row.get(name) for name in names]
-    raise TypeError(f"{row!r:.200}, a {type(row).__name__}, is no row: give a tuple, a dict or a Row")
 
 
 def _offsets(values: Sequence[Any]) -> pa.Array:
@@ -169,7 +165,7 @@ def _offsets(values: Sequence[Any]) -> pa.Array:
 
 
 def _lists(kind: pa.ListType) -> Encoder:
-    element = ColumnEncoder("an element", kind.value_type)
+    element = _part("an element", kind.value_type)
 
     def encode(values: Sequence[Any]) -> pa.Array:
         if any(isinstance(value, (str, bytes, Mapping)) for value in values):
@@ -181,7 +177,7 @@ def _lists(kind: pa.ListType) -> Encoder:
 
 
 def _maps(kind: pa.MapType) -> Encoder:
-    key, item = ColumnEncoder("a key", kind.key_type), ColumnEncoder("a value", kind.item_type)
+    key, item = _part("a key", kind.key_type), _part("a value", kind.item_type)
 
     def encode(values: Sequence[Any]) -> pa.Array:
         maps = [value for value in values if value is not None]
