@@ -53,16 +53,17 @@ def make_handle(descriptor: StateDescriptor, spec: StateSpec, cache: Cache, curs
     physical = _physical(spec, cache, cursor, time)
     # The fast kinds work on the cache itself, and know of nothing but values.
     is_fast = type(physical) is ValueState
+    coerce = (None if spec.pickled else coercer(spec.value)) or same
     if isinstance(descriptor, ReducingStateDescriptor):
         function = descriptor.reduce_function
         reduce = function.reduce if isinstance(function, ReduceFunction) else function
         if is_fast:
             return ReducingState(_of(cache, ValueCache), cursor, reduce)
-        return ReducingStateOver(_one_value(physical), reduce)
+        return ReducingStateOver(_one_value(physical), reduce, coerce)
     if isinstance(descriptor, AggregatingStateDescriptor):
         if is_fast:
             return AggregatingState(_of(cache, ValueCache), cursor, descriptor.aggregate_function)
-        return AggregatingStateOver(_one_value(physical), descriptor.aggregate_function)
+        return AggregatingStateOver(_one_value(physical), descriptor.aggregate_function, coerce)
     if isinstance(descriptor, ValueStateDescriptor):
         return _one_value(physical)
     if isinstance(descriptor, ListStateDescriptor):

@@ -48,13 +48,14 @@ class ReducingState(Generic[T]):
 
 
 class ReducingStateOver(ReducingState[T]):
-    """The same over another handle: one with a time to live or with namespaces."""
+    """The same over another handle: one with a time to live, with namespaces or of structs."""
 
-    __slots__ = ("_inner",)
+    __slots__ = ("_coerce", "_inner")
 
-    def __init__(self, inner: ValueState[T], reduce: Callable[[T, T], T]) -> None:
+    def __init__(self, inner: ValueState[T], reduce: Callable[[T, T], T], coerce: Callable[[T], T]) -> None:
         self._inner = inner
         self._reduce = reduce
+        self._coerce = coerce
 
     def set_current_namespace(self, namespace: Any) -> None:
         """The namespace of all that follows, for this key."""
@@ -64,7 +65,7 @@ class ReducingStateOver(ReducingState[T]):
         return self._inner.value()
 
     def add(self, value: T) -> None:
-        before = self._inner.value()
+        before, value = self._inner.value(), self._coerce(value)
         self._inner.update(value if before is None else self._reduce(before, value))
 
     def clear(self) -> None:
@@ -109,13 +110,16 @@ class AggregatingState(Generic[In, Acc, Out]):
 
 
 class AggregatingStateOver(AggregatingState[In, Acc, Out]):
-    """The same over another handle: one with a time to live or with namespaces."""
+    """The same over another handle: one with a time to live, with namespaces or of structs."""
 
-    __slots__ = ("_inner",)
+    __slots__ = ("_coerce", "_inner")
 
-    def __init__(self, inner: ValueState[Acc], function: AggregateFunction[In, Acc, Out]) -> None:
+    def __init__(
+        self, inner: ValueState[Acc], function: AggregateFunction[In, Acc, Out], coerce: Callable[[Acc], Acc]
+    ) -> None:
         self._inner = inner
         self._function = function
+        self._coerce = coerce
 
     def set_current_namespace(self, namespace: Any) -> None:
         """The namespace of all that follows, for this key."""
@@ -128,7 +132,7 @@ class AggregatingStateOver(AggregatingState[In, Acc, Out]):
     def add(self, value: In) -> None:
         accumulator = self._inner.value()
         if accumulator is None:
-            accumulator = self._function.create_accumulator()
+            accumulator = self._coerce(self._function.create_accumulator())
         self._inner.update(self._function.add(value, accumulator))
 
     def clear(self) -> None:
