@@ -8,7 +8,7 @@ import os
 import time
 from pathlib import Path
 
-from snapline_bench import machine, provider
+from snapline_bench import machine
 from snapline_bench.bench import BENCHES
 from snapline_bench.goal import Goal
 from snapline_bench.report import medians_of, show, state_parts
@@ -26,7 +26,8 @@ def main() -> None:
         return
     os.environ["PYTHONPATH"] = str(ROOT / "bench")  # children start in another folder
     settings = dict(pair.split("=", 1) for pair in args.conf)
-    providers = provider.choose(args.providers.split(","), args.jar, settings)
+    names = args.providers.split(",") if args.providers else list(bench.names)
+    providers = bench.choose(names, args.jar, settings)
     given = {name: getattr(args, name) for name in ("batches", "maintenance", "memory")}
     overrides = {name: value for name, value in given.items() if value is not None}
     if foreign := overrides.keys() - bench.sizes.keys():
@@ -76,7 +77,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("name", choices=sorted(BENCHES))
     parser.add_argument("--reps", type=int, help="runs of each provider")
     parser.add_argument("--quick", action="store_true", help="smaller sizes: a look, not a figure to quote")
-    parser.add_argument("--providers", default=",".join(provider.NAMES), help="which, separated by commas")
+    parser.add_argument("--providers", help="which (or which engines), separated by commas; all without it")
     parser.add_argument("--jar", type=Path, help="Snapline's jar, instead of the installed package's")
     parser.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", help="Spark setting for Snapline's runs"

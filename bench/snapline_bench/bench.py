@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from snapline_bench import aggregation, incremental, restart
+from snapline_bench import aggregation, incremental, keyed, provider, restart
 from snapline_bench.goal import Goal
 from snapline_bench.job import Job, Result
+from snapline_bench.provider import Provider
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Bench:
     figures: dict[str, str]
     state_part: tuple[str, ...]
     goals: list[Goal]
+    names: tuple[str, ...] = provider.NAMES
+    choose: Callable[[list[str], Path | None, dict[str, str]], list[Provider]] = provider.choose
 
 
 AGGREGATION = Bench(
@@ -54,4 +58,26 @@ RESTART = Bench(
     restart.GOALS,
 )
 
-BENCHES = {bench.name: bench for bench in (AGGREGATION, INCREMENTAL, RESTART)}
+
+def keyed_bench(name: str, sizes: keyed.Sizes, goals: list[Goal]) -> Bench:
+    quick = replace(sizes, warm_up=3, batches=4, slow_rows=10_000, slow_batches=1)
+    return Bench(
+        name,
+        keyed.measure,
+        asdict(sizes),
+        asdict(quick),
+        keyed.REPS,
+        keyed.FIGURES,
+        (),
+        goals,
+        keyed.NAMES,
+        keyed.choose,
+    )
+
+
+KEYED = (
+    keyed_bench("keyed-few", keyed.FEW, keyed.FEW_GOALS),
+    keyed_bench("keyed-many", keyed.MANY, keyed.MANY_GOALS),
+    keyed_bench("keyed-map", keyed.MAP, keyed.MAP_GOALS),
+)
+BENCHES = {bench.name: bench for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED)}

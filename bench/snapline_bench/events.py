@@ -38,6 +38,27 @@ class SumEvents:
 
 
 @dataclass(frozen=True)
+class KeyedEvents:
+    """(key, entry, value): keys, and entries of a key, drawn at random."""
+
+    rows: int
+    keys: int
+    entries: int
+    batches: int
+    seed: int = 6
+
+    def name(self) -> str:
+        return f"keyed-{self.rows}x{self.batches}-{self.keys}-{self.entries}-{self.seed}"
+
+    def tables(self) -> Iterator[pa.Table]:
+        draw = random.Random(self.seed)
+        for _ in range(self.batches):
+            columns = (draw.choices(range(most), k=self.rows) for most in (self.keys, max(1, self.entries), 1000))
+            names = ("key", "entry", "value")
+            yield pa.table(dict(zip(names, (pa.array(column, pa.int64()) for column in columns), strict=True)))
+
+
+@dataclass(frozen=True)
 class UpdateEvents:
     """(key, seq, payload): batch 0 holds every key once, each later one `changed` of them with new random bytes."""
 
@@ -64,7 +85,7 @@ def update_table(keys: Sequence[int], seq: int, payload: int, draw: random.Rando
     return pa.table({"key": pa.array(keys, pa.int64()), "seq": seqs, "payload": values})
 
 
-def prepare(events: SumEvents | UpdateEvents, data: Path) -> list[Path]:
+def prepare(events: SumEvents | KeyedEvents | UpdateEvents, data: Path) -> list[Path]:
     """The folders of the batches, in order; made now if they are not there yet."""
     folder = data / events.name()
     if not folder.exists():

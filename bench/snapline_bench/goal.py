@@ -25,10 +25,11 @@ class Goal:
     part: Part
     against: str
     limit: float | None
+    ours: str = OURS
 
     def value(self, medians: Medians) -> float | None:
         """The ratio ours / theirs, or our figure; None if one of them was not run."""
-        ours = self._of(OURS, medians)
+        ours = self._of(self.ours, medians)
         if self.part is Part.ABSOLUTE or ours is None:
             return ours
         theirs = self._of(self.against, medians)

@@ -90,14 +90,14 @@ def state_table(medians: Medians, names: tuple[str, ...], titles: dict[str, str]
 
 def goals_table(medians: Medians, goals: list[Goal], titles: dict[str, str]) -> Table:
     table = Table(title="goals: ratios of medians")
-    for column in ("figure", "part", "snapline against", "is", "goal", ""):
+    for column in ("figure", "part", "of", "against", "is", "goal", ""):
         table.add_column(column)
     for goal in goals:
         value = goal.value(medians)
         against = "" if goal.part is Part.ABSOLUTE else goal.against
         is_now = "" if value is None else f"{value:.2f}"
         limit = "" if goal.limit is None else f"<= {goal.limit:g}"
-        table.add_row(titles[goal.figure], goal.part.value, against, is_now, limit, goal.verdict(value))
+        table.add_row(titles[goal.figure], goal.part.value, goal.ours, against, is_now, limit, goal.verdict(value))
     return table
 
 

@@ -237,6 +237,39 @@ def test_order_by_fixes_the_order_of_a_keys_rows(query: Query) -> None:
         assert len(mine) == 20
 
 
+def test_several_keyed_and_built_in_operators_in_one_query(spark: SparkSession, query: Query) -> None:
+    class Last(KeyedProcessFunction):
+        def open(self, ctx: Any) -> None:
+            self.n = ctx.get_state(ValueStateDescriptor("n", "long"))
+
+        def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+            self.n.update((self.n.value() or 0) + 1)
+            yield row.k, self.n.value(), row.t
+
+    source = str(query.folder / "source")
+    stream = spark.readStream.schema("k long, t timestamp").parquet(source).withWatermark("t", "1 minute")
+    first = key_by(stream, "k").process(Last(), "k long, n long, t timestamp")
+    second = key_by(first.selectExpr("n as k", "t"), "k").process(Last(), "k long, n long, t timestamp")
+    rows: Rows = []
+    running = (
+        second.groupBy("k")
+        .agg({"n": "max"})
+        .writeStream.outputMode("update")
+        .option("checkpointLocation", query.checkpoint)
+        .foreachBatch(lambda df, _: rows.extend(map(tuple, df.collect())))
+        .start()
+    )
+    try:
+        for batch in range(2):
+            frame = spark.range(30).selectExpr("id % 3 as k", f"timestamp_seconds({batch * 600 + 1000} + id) as t")
+            frame.coalesce(1).write.mode("append").parquet(source)
+            running.processAllAvailable()
+    finally:
+        running.stop()
+    # Each of the three keys counts to 10, then to 20: every count is seen three times.
+    assert dict(rows) == dict.fromkeys(range(1, 21), 3)
+
+
 def test_a_bounded_table_ends_with_all_its_timers(spark: SparkSession) -> None:
     class Ends(KeyedProcessFunction):
         def open(self, ctx: Any) -> None:
