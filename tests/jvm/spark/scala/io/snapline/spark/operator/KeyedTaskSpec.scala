@@ -1,22 +1,15 @@
 package io.snapline.spark.operator
 
-import java.nio.file.Files
-import java.util.UUID
-
 import scala.collection.mutable
 import scala.util.Random
 
 import org.apache.arrow.memory.RootAllocator
-import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, UnsafeProjection}
 import org.apache.spark.sql.execution.python.snapline.ArrowSchemas
 import org.apache.spark.sql.execution.streaming.state._
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
-
-import io.snapline.spark.SnaplineStateStoreProvider
 
 /** The operator against a model: random rows and timers, tiny bounds, several micro-batches. */
 class KeyedTaskSpec extends AnyFunSuite {
@@ -44,17 +37,6 @@ class KeyedTaskSpec extends AnyFunSuite {
     Nil,
     None
   )
-
-  private def withProvider(body: SnaplineStateStoreProvider => Unit): Unit = {
-    val provider = new SnaplineStateStoreProvider
-    val configuration = new Configuration
-    configuration.set("sql.streaming.runId", UUID.randomUUID().toString)
-    val id = StateStoreId(Files.createTempDirectory("state").toString, 0, 0)
-    val conf = StateStoreConf(new SQLConf)
-    provider.init(id, key, key, NoPrefixKeyStateEncoderSpec(key), true, conf, configuration, true, None)
-    try body(provider)
-    finally provider.close()
-  }
 
   private def setup(batch: Long, watermark: Long, limits: ExchangeLimits): TaskSetup =
     TaskSetup(spec, input, Seq(0), output, batch, 0, Some(watermark), None, "UTC", streaming = true, limits, Nil)
@@ -99,7 +81,7 @@ class KeyedTaskSpec extends AnyFunSuite {
     val model = new KeyedModel
     var epochs = 0L
     var fetches = 0
-    withProvider { provider =>
+    OperatorStore.withProvider(key, NoPrefixKeyStateEncoderSpec(key)) { provider =>
       var watermark = 0L
       (0 until 1 + random.nextInt(4)).foreach { batch =>
         val limits = ExchangeLimits(

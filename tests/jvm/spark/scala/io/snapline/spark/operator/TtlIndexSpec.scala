@@ -1,0 +1,84 @@
+package io.snapline.spark.operator
+
+import scala.collection.mutable
+import scala.util.Random
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateStore}
+import org.apache.spark.sql.types.{LongType, StructType}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Clean-up against a model: what has expired goes, what was refreshed stays, and nothing is forgotten. */
+class TtlIndexSpec extends AnyFunSuite {
+  private val key = new StructType().add("k", LongType)
+  private val toKey = UnsafeProjection.create(key)
+
+  private def state(kind: String) =
+    StateSpec("kept", kind, None, LongType, ttl = true, eventTimeTtl = false, prefetch = true, None)
+
+  private def keyOf(k: Long): UnsafeRow = toKey(InternalRow(k)).copy()
+
+  private def withStore(spec: StateSpec)(body: (StateStore, TtlIndex, ChangeCounts) => Unit): Unit =
+    OperatorStore.using(key, NoPrefixKeyStateEncoderSpec(key)) { store =>
+      KeyedFamilies.of(KeyedSpec("f", KeyedSpec.Element, Seq(spec), Nil, Nil, None), key).foreach(_.createIn(store))
+      val counts = new ChangeCounts
+      body(store, new TtlIndex(spec, key, store, counts), counts)
+    }
+
+  test("values") {
+    val spec = state(StateSpec.Value)
+    val toValue = UnsafeProjection.create(spec.storedValue)
+    val random = new Random(3)
+    withStore(spec) { (store, index, counts) =>
+      val model = mutable.Map.empty[Long, Long]
+      var expired = 0
+      (1 to 60).foreach { step =>
+        val now = step * 10L
+        (0 until 20).foreach { _ =>
+          val k = random.nextInt(30).toLong
+          if (random.nextInt(4) == 0) {
+            store.remove(keyOf(k), "kept")
+            model -= k
+          } else {
+            val expiry = now + 1 + random.nextInt(80)
+            store.put(keyOf(k), toValue(InternalRow(InternalRow(k), expiry)), "kept")
+            // A refreshed value keeps the entry it has.
+            if (!model.contains(k)) index.created(expiry, keyOf(k))
+            model(k) = math.max(expiry, model.getOrElse(k, 0L))
+            store.put(keyOf(k), toValue(InternalRow(InternalRow(k), model(k))), "kept")
+          }
+        }
+        index.cleanUp(now)
+        expired += model.count(_._2 <= now)
+        model.filterInPlace((_, expiry) => expiry > now)
+        val kept = store.iterator("kept").map(p => p.key.getLong(0) -> p.value.getLong(1)).toMap
+        assert(kept == model.toMap, s"at $now")
+        assert(counts.expired == expired)
+        // No more entries than values ever made since the last look, and none that is due.
+        assert(store.iterator(TtlIndex.family("kept")).forall(_.key.getLong(0) > now))
+      }
+      index.cleanUp(Long.MaxValue - 1)
+      assert(store.iterator("kept").isEmpty && store.iterator(TtlIndex.family("kept")).isEmpty)
+    }
+  }
+
+  test("lists: each element has a life of its own") {
+    val spec = state(StateSpec.ListKind)
+    val toValue = UnsafeProjection.create(spec.storedValue)
+    withStore(spec) { (store, index, counts) =>
+      def element(n: Long, expiry: Long) = toValue(InternalRow(InternalRow(n), expiry)).copy()
+      store.putList(keyOf(1), Array(element(1, 10), element(2, 30), element(3, 20)), "kept")
+      index.created(10, keyOf(1))
+      def left: Seq[Long] = store.valuesIterator(keyOf(1), "kept").map(_.getStruct(0, 1).getLong(0)).toSeq
+      index.cleanUp(9)
+      assert(left == Seq(1, 2, 3) && counts.expired == 0)
+      index.cleanUp(10)
+      assert(left == Seq(2, 3))
+      index.cleanUp(25)
+      assert(left == Seq(2))
+      index.cleanUp(30)
+      assert(left.isEmpty && counts.expired == 3 && store.iterator(TtlIndex.family("kept")).isEmpty)
+    }
+  }
+}
