@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from snapline_bench import aggregation, incremental, keyed, provider, restart
+from snapline_bench import aggregation, incremental, keyed, latency, provider, restart, workers
 from snapline_bench.goal import Goal
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import Provider
@@ -80,4 +80,28 @@ KEYED = (
     keyed_bench("keyed-many", keyed.MANY, keyed.MANY_GOALS),
     keyed_bench("keyed-map", keyed.MAP, keyed.MAP_GOALS),
 )
-BENCHES = {bench.name: bench for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED)}
+LATENCY = Bench(
+    "keyed-latency",
+    latency.measure,
+    asdict(latency.Sizes()),
+    asdict(latency.QUICK),
+    latency.REPS,
+    latency.FIGURES,
+    (),
+    latency.GOALS,
+    latency.NAMES,
+    latency.choose,
+)
+WORKERS = Bench(
+    "keyed-memory",
+    workers.measure,
+    asdict(workers.Sizes()),
+    asdict(workers.QUICK),
+    workers.REPS,
+    workers.FIGURES,
+    (),
+    workers.GOALS,
+    workers.NAMES,
+    workers.choose,
+)
+BENCHES = {bench.name: bench for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS)}

@@ -138,7 +138,12 @@ def arrow(rows: DataFrame, by_entry: bool) -> DataFrame:
     return snapline.key_by(rows, "key").process(ArrowSumByEntry() if by_entry else ArrowSum(), OUT)
 
 
+def stateless(rows: DataFrame, by_entry: bool) -> DataFrame:
+    return rows.repartition("key").mapInArrow(lambda batches: batches, rows.schema)
+
+
 ENGINES: dict[str, Callable[[DataFrame, bool], DataFrame]] = {
+    "stateless": stateless,
     "native": native,
     "row": row,
     "pandas": pandas,

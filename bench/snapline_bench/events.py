@@ -59,6 +59,21 @@ class KeyedEvents:
 
 
 @dataclass(frozen=True)
+class KeyRange:
+    """(key, entry, value): in each batch every key from 0 up to a number, once."""
+
+    keys: tuple[int, ...]
+
+    def name(self) -> str:
+        return f"range-{'-'.join(map(str, self.keys))}"
+
+    def tables(self) -> Iterator[pa.Table]:
+        for keys in self.keys:
+            column = pa.array(range(keys), pa.int64())
+            yield pa.table({"key": column, "entry": column, "value": column})
+
+
+@dataclass(frozen=True)
 class UpdateEvents:
     """(key, seq, payload): batch 0 holds every key once, each later one `changed` of them with new random bytes."""
 
@@ -85,7 +100,7 @@ def update_table(keys: Sequence[int], seq: int, payload: int, draw: random.Rando
     return pa.table({"key": pa.array(keys, pa.int64()), "seq": seqs, "payload": values})
 
 
-def prepare(events: SumEvents | KeyedEvents | UpdateEvents, data: Path) -> list[Path]:
+def prepare(events: SumEvents | KeyedEvents | KeyRange | UpdateEvents, data: Path) -> list[Path]:
     """The folders of the batches, in order; made now if they are not there yet."""
     folder = data / events.name()
     if not folder.exists():

@@ -15,6 +15,7 @@ class Part(Enum):
     WHOLE = "whole"
     STATE = "state part"
     ABSOLUTE = "absolute"
+    ADDED = "added to"
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Goal:
         if self.part is Part.ABSOLUTE or ours is None:
             return ours
         theirs = self._of(self.against, medians)
+        if self.part is Part.ADDED:
+            return None if theirs is None else ours - theirs
         return ours / theirs if theirs else None
 
     def _of(self, provider: str, medians: Medians) -> float | None:
