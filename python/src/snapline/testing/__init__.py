@@ -1,6 +1,6 @@
 """Tests of keyed process functions without Spark."""
 
+from snapline.testing.exchange import Bounds
 from snapline.testing.harness import KeyedTestHarness, Snapshot
-from snapline.testing.operator import Bounds
 
 __all__ = ["Bounds", "KeyedTestHarness", "Snapshot"]

@@ -15,7 +15,7 @@ from snapline.worker.frames import KEYS_PART, ROWS_PART, TIMERS_PART, Frame, ToW
 from snapline.worker.job import Job
 
 if TYPE_CHECKING:
-    from snapline.testing.operator import Bounds
+    from snapline.testing.exchange import Bounds
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from snapline.state.cursor import NEVER, BatchTime
 from snapline.state.ddl import parse_schema
 from snapline.state.row import Row, row_maker
 from snapline.stream.planning import plan_process
+from snapline.testing.exchange import Bounds
 from snapline.testing.links import InProcessLink, Link
-from snapline.testing.operator import Bounds, Operator
+from snapline.testing.operator import Operator
 from snapline.testing.store import DictStore, RocksStore, Store
 from snapline.worker.decode import decoder
 from snapline.worker.encode import transpose
