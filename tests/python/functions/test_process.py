@@ -77,7 +77,7 @@ def test_the_driver_sees_states_and_metrics_and_leaves_the_function_alone() -> N
     function = Opened("a", "b")
     plan = FunctionPlan.of(function)
     assert [state.name for state in plan.states] == ["a", "b"]
-    assert (plan.metrics, plan.has_timers, plan.name) == (("rows",), False, "Opened")
+    assert (plan.metrics, plan.name) == (("rows",), "Opened")
     assert not hasattr(function, "states")
 
 

@@ -31,7 +31,7 @@ def frame(*, has_jar: bool) -> Any:
 
 
 def test_a_session_without_the_jar_is_told_what_to_do() -> None:
-    with pytest.raises(WrongSparkVersion, match="without Snapline's jar.*KeyedProcessApi.*snapline.configure"):
+    with pytest.raises(WrongSparkVersion, match=r"without Snapline's jar.*KeyedProcessApi.*snapline\.configure"):
         jvm_api(frame(has_jar=False))
 
 

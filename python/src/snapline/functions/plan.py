@@ -22,7 +22,6 @@ class FunctionPlan:
         name: for people.
         mode: which process method it has.
         batch_type: what ``process_batch`` wants.
-        has_timers: whether it has ``on_timer``.
         states: in the order in which they were asked for.
         metrics: their names.
     """
@@ -31,7 +30,6 @@ class FunctionPlan:
     name: str
     mode: Mode
     batch_type: BatchType
-    has_timers: bool
     states: tuple[StateSpec, ...]
     metrics: tuple[str, ...]
 
@@ -65,8 +63,7 @@ class FunctionPlan:
             ) from e
         states = tuple(StateSpec.of(descriptor) for descriptor in context.descriptors.values())
         _check_for_arrow(mode, name, states)
-        has_timers = type(function).on_timer is not KeyedProcessFunction.on_timer
-        return cls(pickle, name, mode, batch_type_of(copy), has_timers, states, tuple(context.metrics.names))
+        return cls(pickle, name, mode, batch_type_of(copy), states, tuple(context.metrics.names))
 
 
 def _check_for_arrow(mode: Mode, name: str, states: tuple[StateSpec, ...]) -> None:
