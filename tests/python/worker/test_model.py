@@ -79,7 +79,7 @@ class Model:
 
 
 @pytest.mark.parametrize("name", [*DESCRIPTORS, "timers"])
-@pytest.mark.parametrize(("link", "examples"), [(InProcessLink, 60), (SocketLink, 2)])
+@pytest.mark.parametrize(("link", "examples"), [(InProcessLink, 40), (SocketLink, 2)])
 def test_worker_agrees_with_dicts(link: Any, examples: int, name: str) -> None:
     @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(batches(name), bounds)
