@@ -24,3 +24,25 @@ def test_harness_and_operator_agree(scenario: Scenario, spark: SparkSession, tmp
     found, found_sides = in_spark(scenario, spark, tmp_path)
     assert found == expected
     assert found_sides == expected_sides
+
+
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+SPARK_STATE = "org.apache.spark.sql.execution.streaming.state"
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        each
+        for each in SCENARIOS
+        if each.name in {"every kind of state, in tiny epochs", "timers", "time to live in event time"}
+    ],
+    ids=lambda scenario: scenario.name,
+)
+def test_the_operator_runs_on_sparks_rocksdb_provider(scenario: Scenario, spark: SparkSession, tmp_path: Path) -> None:
+    ours = spark.conf.get(PROVIDER)
+    spark.conf.set(PROVIDER, f"{SPARK_STATE}.RocksDBStateStoreProvider")
+    try:
+        assert in_spark(scenario, spark, tmp_path)[0] == in_harness(scenario)[0]
+    finally:
+        spark.conf.set(PROVIDER, str(ours))
