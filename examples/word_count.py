@@ -51,7 +51,7 @@ def with_function(words: DataFrame) -> DataFrame:
 
 def with_reduce(words: DataFrame) -> DataFrame:
     ones = words.withColumn("count", F.lit(1).cast("long"))
-    return snapline.key_by(ones, "word").reduce(lambda a, b: (a.word, a["count"] + b["count"]))
+    return snapline.key_by(ones, "word").reduce(lambda a, b: (a.word, a.count + b.count))
 
 
 def words_of(lines: DataFrame) -> DataFrame:

@@ -2,8 +2,9 @@
 
 Three folders: `flights` and `weather` as they are, and `resent`, the flights as a line would deliver them that sends
 every tenth row twice, every other time a day late. A last file carries one row far in the future. It pushes the
-watermark past all real rows, so that the job emits every window and every unmatched flight, and every timer is due. The queries must not filter
-it: the optimizer would move the filter below the watermark, which would then never advance. `check` takes it out.
+watermark past all real rows, so that the job emits every window and every unmatched flight, and every timer is due. The
+queries must not filter it: the optimizer would move the filter below the watermark, which would then never advance.
+`check` takes it out.
 """
 
 from __future__ import annotations

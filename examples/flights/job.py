@@ -21,7 +21,9 @@ from pyspark.sql.streaming.listener import (
     QueryTerminatedEvent,
     StreamingQueryListener,
 )
-from queries import QUERIES, Source
+from queries import Source, queries_on
+
+import snapline
 
 PROVIDERS = {
     "snapline": "io.snapline.spark.SnaplineStateStoreProvider",
@@ -62,17 +64,16 @@ def session(provider: str, work: Path) -> SparkSession:
         # The whole job takes two minutes: too short to earn back what the JVM's optimizing compiler costs.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     )
-    if provider == "snapline":
-        import snapline
+    # The jar is needed whatever the provider: the query of keyed state runs on any that has column families.
+    return (
+        snapline.configure(builder)
+        .config("spark.sql.streaming.stateStore.providerClass", PROVIDERS[provider])
+        .getOrCreate()
+    )
 
-        builder = snapline.configure(builder)
-    else:
-        builder = builder.config("spark.sql.streaming.stateStore.providerClass", PROVIDERS[provider])
-    return builder.getOrCreate()
 
-
-def run(spark: SparkSession, source: Source, work: Path) -> None:
-    """Starts the four queries side by side and returns when each has read all there is."""
+def run(source: Source, work: Path, provider: str) -> None:
+    """Starts the queries side by side and returns when each has read all there is."""
     started = [
         query(source)
         .writeStream.queryName(name)
@@ -81,7 +82,7 @@ def run(spark: SparkSession, source: Source, work: Path) -> None:
         .trigger(availableNow=True)
         .format("parquet")
         .start(str(work / "output" / name))
-        for name, query in QUERIES.items()
+        for name, query in queries_on(provider).items()
     ]
     for query in started:
         query.awaitTermination()
@@ -99,7 +100,7 @@ def main() -> None:
     spark.sparkContext.addPyFile(str(Path(__file__).with_name("history.py")))  # the tasks call what is in it
     with args.progress.open("w") as out:
         spark.streams.addListener(ProgressLog(out))
-        run(spark, Source(spark, args.input, args.days), args.work)
+        run(Source(spark, args.input, args.days), args.work, args.provider)
         spark.stop()
 
 

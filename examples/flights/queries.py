@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import history as aircraft
-import snapline
 from data import CONDITION_COLUMNS, DELAY_COLUMNS, FLIGHT_KEY
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+
+import snapline
 
 _FLIGHT = (
     "carrier string, flight bigint, origin string, sched timestamp, hour timestamp, "
@@ -74,3 +75,8 @@ QUERIES: dict[str, Callable[[Source], DataFrame]] = {
     "conditions": conditions,
     "history": history,
 }
+
+
+def queries_on(provider: str) -> dict[str, Callable[[Source], DataFrame]]:
+    """Those that the state store can run: keyed state needs column families, which the HDFS-backed one has not."""
+    return {name: query for name, query in QUERIES.items() if provider != "hdfs" or query is not history}

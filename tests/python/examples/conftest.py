@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-# The example is a folder of scripts: its modules find one another because Python starts in it.
-sys.path.insert(0, str(Path(__file__).parents[3] / "examples" / "flights"))
+# The examples are scripts: their modules find one another because Python starts in their folder.
+EXAMPLES = Path(__file__).parents[3] / "examples"
+sys.path[:0] = [str(EXAMPLES), str(EXAMPLES / "flights")]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ def batch(tables):
     return check.batch_tables(tables)
 
 
-@pytest.mark.parametrize("query", ["delays", "distinct", "conditions"])
+@pytest.mark.parametrize("query", ["delays", "distinct", "conditions", "history"])
 def test_equal_rows_in_another_order_do_not_differ(batch, query):
     comparison = check.compare(query, batch[query].sample(frac=1, random_state=1), batch[query])
     assert comparison.differing == 0
