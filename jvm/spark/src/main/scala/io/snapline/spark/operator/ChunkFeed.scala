@@ -7,11 +7,12 @@ import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
 /** Makes chunks of a partition's rows, with the state of the keys they begin. */
 final class ChunkFeed(
     setup: TaskSetup,
-    rows: Iterator[InternalRow],
+    source: Iterator[InternalRow],
     access: StateAccess,
     exchanges: Seq[StateExchange],
     late: LateRule
 ) {
+  private val rows = source.buffered
   private val limits = setup.limits
   private val keys = access.keys
   private val chunkRows = if (setup.spec.arrow) limits.arrowChunkRows else limits.chunkRows
@@ -47,7 +48,7 @@ final class ChunkFeed(
   def next(): (FrameBuilder, String, Boolean) = {
     val first = sentKeys
     var count = 0
-    while (count < chunkRows && keys.size < limits.maxKeys && rows.hasNext) {
+    while (count < chunkRows && rows.hasNext && !full) {
       val row = rows.next()
       if (late.isLate(row)) late.divert(row)
       else {
@@ -66,9 +67,15 @@ final class ChunkFeed(
     val frame = new FrameBuilder(Frame.Rows)
     rowWriter.flush(frame)
     addKeys(frame)
-    val end = setup.spec.arrow || keys.size >= limits.maxKeys || sentBytes + held >= limits.maxBytes || !rows.hasNext
+    val end = setup.spec.arrow || full || !rows.hasNext
     (frame, s"""{"first_slot":$first,"end_of_epoch":$end}""", end)
   }
+
+  /** The worker is to hold no more. A function that gets a key's rows at once gets all of them in one epoch. */
+  private def full: Boolean =
+    (keys.size >= limits.maxKeys || sentBytes + held >= limits.maxBytes) && !(setup.spec.grouped && sameKey)
+
+  private def sameKey: Boolean = rows.hasNext && keys.size > 0 && keyOf(rows.head) == keys(keys.size - 1)
 
   /** A round of timers: an epoch of its own. */
   def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String) = {

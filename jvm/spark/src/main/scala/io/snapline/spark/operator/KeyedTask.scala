@@ -86,19 +86,21 @@ final class KeyedTask(
       case Rows if feed.hasRows =>
         val (frame, meta, end) = feed.next()
         ship(frame, meta, end)
-      case Rows => phase = EventTimers
-      case EventTimers => fire(Timers.EventTime, dueEvent, ProcessingTimers)
-      case ProcessingTimers => fire(Timers.ProcessingTime, dueProcessing, Ending)
+      case Rows => phase = Firing
+      case Firing => fire()
       case Ending => ()
     }
 
-  private def fire(domain: Byte, due: Long, next: Phase): Unit = {
-    val round = timers.take(domain, due, setup.limits.chunkRows)
-    if (!round.isEmpty) {
+  /** A round of timers, those of event time first; a callback may make one of either kind due, so that rounds go on until there is none. */
+  private def fire(): Unit = {
+    val event = timers.take(Timers.EventTime, dueEvent, setup.limits.chunkRows)
+    val round =
+      if (event.isEmpty) timers.take(Timers.ProcessingTime, dueProcessing, setup.limits.chunkRows) else event
+    if (round.isEmpty) finish()
+    else {
       val (frame, meta) = feed.timers(round, (dueEvent, dueProcessing))
       ship(frame, meta, end = true)
-    } else if (next == Ending) finish()
-    else phase = next
+    }
   }
 
   private def ship(frame: FrameBuilder, meta: String, end: Boolean): Unit = {
@@ -174,7 +176,6 @@ private object KeyedTask {
 
   sealed trait Phase
   case object Rows extends Phase
-  case object EventTimers extends Phase
-  case object ProcessingTimers extends Phase
+  case object Firing extends Phase
   case object Ending extends Phase
 }
