@@ -99,8 +99,10 @@ def test_counts_survive_a_restart(spark: SparkSession, tmp_path: Path, operator:
             expected[key] = expected.get(key, 0) + amount
         pq.write_table(pa.table({"key": keys, "amount": amounts}), tmp_path / "in" / f"{part}.parquet")
         rows = spark.readStream.schema("key long, amount long").parquet(str(tmp_path / "in"))
-        # An exchange above the operator, as in front of another one: Spark then copies the operator to compare it.
-        totals = query(rows, operator).repartition("total")
+        totals = query(rows, operator)
+        if operator != "applyInPandasWithState":  # its rows are not fit for an exchange, whatever the store
+            # As in front of another operator: Spark then copies the one below to compare it.
+            totals = totals.repartition("total")
         writer = totals.writeStream.outputMode("update").foreachBatch(keep)
         writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
         writer.trigger(availableNow=True).start().awaitTermination()

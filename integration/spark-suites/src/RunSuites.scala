@@ -17,8 +17,12 @@ final case class Result(suite: String, test: String, outcome: String, millis: Lo
 
 object Results {
   private val all = mutable.ArrayBuffer.empty[Result]
+  private var watchdog: Watchdog = _
+
+  def tell(dog: Watchdog): Unit = watchdog = dog
 
   def add(result: Result): Unit = synchronized {
+    watchdog.sign()
     all += result
     println(s"  ${result.outcome} ${result.millis} ms ${result.suite}: ${result.test}")
   }
@@ -65,6 +69,7 @@ object RunSuites {
     val home = new File(args(0))
     val only = sys.env.get("TEST").filter(_.nonEmpty)
     Probe.install(ByteBuddyAgent.install())
+    Results.tell(new Watchdog(sys.props("spark.test.timeout").toLong + 3))
     val table = new PrintWriter(args(1), "UTF-8")
     var surprises = 0
     args.drop(2).foreach { suite =>
