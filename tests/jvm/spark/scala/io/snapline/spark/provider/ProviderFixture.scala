@@ -73,7 +73,9 @@ object ProviderFixture {
   val schema: StructType = new StructType().add("n", LongType)
   val spec: KeyStateEncoderSpec = NoPrefixKeyStateEncoderSpec(schema)
 
-  def row(n: Long): UnsafeRow = UnsafeProjection.create(schema)(new GenericInternalRow(Array[Any](n))).copy()
+  private val projection = UnsafeProjection.create(schema)
+
+  def row(n: Long): UnsafeRow = synchronized(projection(new GenericInternalRow(Array[Any](n))).copy())
 
   def using[A](format: Int = 1, scheme: Option[(String, Class[_])] = None)(body: ProviderFixture => A): A =
     Using.resource(new ProviderFixture(format, scheme))(body)
