@@ -48,4 +48,5 @@ def test_row_counts_are_those_of_the_files(tables, folder):
         "delays": written["flights"],
         "distinct": written["resent"],
         "conditions": written["flights"] + written["weather"],
+        "history": written["flights"],
     }
