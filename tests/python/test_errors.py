@@ -16,7 +16,6 @@ CODES = {
     "WrongSparkVersion": "SNAPLINE-SPARK",
     "InvalidConfiguration": "SNAPLINE-CONFIG",
     "StorageFailure": "SNAPLINE-STORAGE",
-    "StoreBusy": "SNAPLINE-BUSY",
     "StoreClosed": "SNAPLINE-CLOSED",
     "InternalError": "SNAPLINE-INTERNAL",
 }

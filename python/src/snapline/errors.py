@@ -87,13 +87,6 @@ class StorageFailure(SnaplineError):
     summary = "The storage failed."
 
 
-class StoreBusy(SnaplineError):
-    """Another task holds the store. Operator action: none for a retried task; else stop the other query."""
-
-    code = "SNAPLINE-BUSY"
-    summary = "The store is in use."
-
-
 class StoreClosed(SnaplineError):
     """The store is used after its end. Operator action: open it anew."""
 

@@ -4,8 +4,6 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import io.snapline.error.InvalidConfiguration
-
 class KeyGroupsSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val hashes = Gen.chooseNum(Int.MinValue, Int.MaxValue, 0, -1, 1, Int.MinValue, Int.MaxValue)
   private val parallelisms = Gen.chooseNum(1, KeyGroups.MaxMaxParallelism, KeyGroups.DefaultMaxParallelism, 1, 65535)
@@ -33,20 +31,6 @@ class KeyGroupsSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
       assert(KeyGroups.read(left, 1) == a)
       assert(Integer.signum(java.util.Arrays.compareUnsigned(left, right)) == Integer.signum(Integer.compare(a, b)))
     }
-  }
-
-  test("groups move whole between parallelisms that divide maxParallelism") {
-    assert(KeyGroups.alignTo(57600, 200, 48))
-    assert(!KeyGroups.alignTo(57600, 7, 48))
-    assert(!KeyGroups.alignTo(57600, 48, 7))
-  }
-
-  test("maxParallelism outside of its range is refused") {
-    Seq(0, -1, Int.MinValue, 65536, Int.MaxValue).foreach { value =>
-      val error = intercept[InvalidConfiguration](KeyGroups.validateMaxParallelism(value))
-      assert(error.code == "SNAPLINE-CONFIG" && error.found.contains(value.toString))
-    }
-    Seq(1, 57600, 65535).foreach(value => assert(KeyGroups.validateMaxParallelism(value) == value))
   }
 
   test("the partitions of a store share out all groups among them") {

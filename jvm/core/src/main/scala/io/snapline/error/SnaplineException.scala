@@ -47,10 +47,6 @@ final class InvalidConfiguration(found: String, action: String, cause: Throwable
 final class StorageFailure(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-STORAGE", found, action, cause)
 
-/** Another task holds the store. */
-final class StoreBusy(found: String, action: String, cause: Throwable = null)
-    extends SnaplineException("SNAPLINE-BUSY", found, action, cause)
-
 /** The store is used after it was closed, committed or aborted. */
 final class StoreClosed(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-CLOSED", found, action, cause)

@@ -1,7 +1,5 @@
 package io.snapline.keygroup
 
-import io.snapline.error.InvalidConfiguration
-
 /** How keys fall into key groups, the units that move when a query is rescaled.
   *
   * Spark sends a row to partition `pmod(hash, partitions)`. A key group is `pmod(hash, maxParallelism)` of the same hash, so where the
@@ -26,17 +24,4 @@ object KeyGroups {
   }
 
   def read(source: Array[Byte], offset: Int): Int = ((source(offset) & 0xff) << 8) | (source(offset + 1) & 0xff)
-
-  /** Whether whole key groups can move between `from` and `to` partitions. */
-  def alignTo(maxParallelism: Int, from: Int, to: Int): Boolean = maxParallelism % from == 0 && maxParallelism % to == 0
-
-  def validateMaxParallelism(value: Int): Int = {
-    if (value < 1 || value > MaxMaxParallelism) {
-      throw new InvalidConfiguration(
-        s"maxParallelism is $value.",
-        s"set it to a number from 1 to $MaxMaxParallelism (default $DefaultMaxParallelism)."
-      )
-    }
-    value
-  }
 }

@@ -36,7 +36,23 @@ final class ProviderFixture(format: Int = 1, scheme: Option[(String, Class[_])] 
   /** Another executor's provider. */
   def open(settings: (String, String)*): SnaplineStateStoreProvider = open(new SnaplineStateStoreProvider, settings: _*)
 
-  def open[P <: StateStoreProvider](provider: P, settings: (String, String)*): P = {
+  /** One of column families, as for an operator with several states. */
+  def openFamilies(
+      spec: KeyStateEncoderSpec = spec,
+      multi: Boolean = false,
+      settings: Seq[(String, String)] = Nil
+  ): SnaplineStateStoreProvider = init(new SnaplineStateStoreProvider, settings, true, spec, multi)
+
+  def open[P <: StateStoreProvider](provider: P, settings: (String, String)*): P =
+    init(provider, settings, families = false, spec, multi = false)
+
+  private def init[P <: StateStoreProvider](
+      provider: P,
+      settings: Seq[(String, String)],
+      families: Boolean,
+      spec: KeyStateEncoderSpec,
+      multi: Boolean
+  ): P = {
     val configuration = new Configuration
     configuration.set("sql.streaming.runId", UUID.randomUUID().toString)
     scheme.foreach { case (name, implementation) => configuration.set(s"fs.$name.impl", implementation.getName) }
@@ -49,7 +65,7 @@ final class ProviderFixture(format: Int = 1, scheme: Option[(String, Class[_])] 
       configuration.set(name, value)
     }
     val id = StateStoreId(location, 0, 0)
-    provider.init(id, schema, schema, spec, false, StateStoreConf(conf), configuration, false, None)
+    provider.init(id, schema, schema, spec, families, StateStoreConf(conf), configuration, multi, None)
     opened :+= provider
     provider
   }
@@ -73,7 +89,9 @@ object ProviderFixture {
   val schema: StructType = new StructType().add("n", LongType)
   val spec: KeyStateEncoderSpec = NoPrefixKeyStateEncoderSpec(schema)
 
-  def row(n: Long): UnsafeRow = UnsafeProjection.create(schema)(new GenericInternalRow(Array[Any](n))).copy()
+  private val projection = UnsafeProjection.create(schema)
+
+  def row(n: Long): UnsafeRow = synchronized(projection(new GenericInternalRow(Array[Any](n))).copy())
 
   def using[A](format: Int = 1, scheme: Option[(String, Class[_])] = None)(body: ProviderFixture => A): A =
     Using.resource(new ProviderFixture(format, scheme))(body)

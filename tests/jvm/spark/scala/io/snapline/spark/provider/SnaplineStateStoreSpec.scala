@@ -1,33 +1,11 @@
 package io.snapline.spark.provider
 
-import java.nio.file.Files
-import java.util.UUID
-
-import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.streaming.state._
-import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{LongType, StructType}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.spark.SnaplineStateStoreProvider
+import io.snapline.spark.provider.ProviderFixture._
 
 class SnaplineStateStoreSpec extends AnyFunSuite {
-  private val schema = new StructType().add("n", LongType)
-  private val spec = NoPrefixKeyStateEncoderSpec(schema)
-
-  private def row(n: Long): UnsafeRow = UnsafeProjection.create(schema)(new GenericInternalRow(Array[Any](n))).copy()
-
-  private def withProvider(families: Boolean)(body: SnaplineStateStoreProvider => Unit): Unit = {
-    val provider = new SnaplineStateStoreProvider
-    val configuration = new Configuration
-    configuration.set("sql.streaming.runId", UUID.randomUUID().toString)
-    val id = StateStoreId(Files.createTempDirectory("state").toString, 0, 0)
-    provider.init(id, schema, schema, spec, families, StateStoreConf(new SQLConf), configuration, false, None)
-    try body(provider)
-    finally provider.close()
-  }
-
   private def outOfOrder(body: => Any): String = {
     val thrown = intercept[StateStoreOperationOutOfOrder](body)
     assert(thrown.getCondition == "STATE_STORE_OPERATION_OUT_OF_ORDER")
@@ -35,7 +13,8 @@ class SnaplineStateStoreSpec extends AnyFunSuite {
   }
 
   test("a store that has ended tells so as Spark's own do") {
-    withProvider(families = false) { provider =>
+    using() { fixture =>
+      val provider = fixture.open()
       val store = provider.getStore(0)
       assert(outOfOrder(store.metrics) == "Cannot get metrics in UPDATING state")
       assert(outOfOrder(store.getStateStoreCheckpointInfo()) == "Cannot get metrics in UPDATING state")
@@ -51,7 +30,8 @@ class SnaplineStateStoreSpec extends AnyFunSuite {
   }
 
   test("a version has the states it was committed with, whatever later ones have") {
-    withProvider(families = true) { provider =>
+    using() { fixture =>
+      val provider = fixture.openFamilies()
       val first = provider.getStore(0)
       first.put(row(1), row(1))
       first.commit()
