@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 from snapline import key_by, main_output, side_output
+from snapline.state.ddl import parse_schema
 from snapline.testing import Bounds, KeyedTestHarness
 
 from .scenario import Scenario
@@ -57,7 +57,7 @@ def in_harness(scenario: Scenario) -> tuple[Result, dict[str, list[Any]]]:
         for batch in scenario.batches:
             rows = list(harness.process_batch(batch))
             if scenario.event_time is not None:
-                at = StructType.fromDDL(scenario.schema).names.index(scenario.event_time)
+                at = parse_schema(scenario.schema, "the schema").names.index(scenario.event_time)
                 newest = max(row[at] for row in batch) - scenario.delay
                 watermark = newest if watermark is None else max(watermark, newest)
                 rows += harness.advance_watermark(watermark)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyspark.core.rdd import _wrap_function
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
@@ -20,7 +19,7 @@ from snapline.stream.columns import check_columns
 from snapline.stream.folding import Emit, aggregation, reduction
 from snapline.stream.frame import check_frame, jvm_api
 from snapline.stream.planning import plan_process
-from snapline.worker.entry import Entry, RawInput, RawOutput
+from snapline.stream.python_function import python_function
 
 
 def key_by(df: DataFrame, *cols: str) -> KeyedStream:
@@ -81,7 +80,7 @@ class KeyedStream:
         plan = plan_process(frame.schema, self._keys, function, schema, side_outputs, late_output, event_time)
         session = frame.sparkSession
         api = jvm_api(frame)
-        entry = _wrap_function(session.sparkContext, Entry(plan.job), RawInput(), RawOutput())
+        entry = python_function(session.sparkContext, plan.job)
         spec = json.dumps(plan.spec_json())
         return DataFrame(api.plan(frame._jdf, self._keys, self._order, entry, plan.result.json(), spec), session)
 

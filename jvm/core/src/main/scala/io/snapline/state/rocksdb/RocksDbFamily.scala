@@ -64,10 +64,21 @@ private[rocksdb] final class RocksDbFamily(
     val values = new Array[Array[Byte]](keys.length)
     val missing = new java.util.ArrayList[Array[Byte]]
     var places = new Array[Int](16)
+    val hashes = new Array[Int](RocksDbFamily.Together)
     var i = 0
     while (i < keys.length) {
       val key = keys(i)
-      val slot = table.find(RowIndex.hash(id, key, 0, key.length), id, key, 0, key.length)
+      val among = i % hashes.length
+      if (among == 0) {
+        val count = math.min(hashes.length, keys.length - i)
+        var j = 0
+        while (j < count) {
+          hashes(j) = RowIndex.hash(id, keys(i + j), 0, keys(i + j).length)
+          j += 1
+        }
+        table.touch(hashes, count)
+      }
+      val slot = table.find(hashes(among), id, key, 0, key.length)
       backend.gets += 1
       if (slot >= 0) {
         backend.hits += 1
@@ -169,4 +180,10 @@ private[rocksdb] final class RocksDbFamily(
   override def prefixScan(prefix: Array[Byte]): RowCursor = backend.scan(this, prefix, Ranges.afterPrefix(prefix))
 
   override def rangeScan(from: Array[Byte], until: Array[Byte]): RowCursor = backend.scan(this, from, until)
+}
+
+private object RocksDbFamily {
+
+  /** Keys whose rows are brought near together: more than the processor can wait for at once, fewer than its nearest cache holds. */
+  val Together = 32
 }

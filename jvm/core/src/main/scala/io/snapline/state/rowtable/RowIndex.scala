@@ -26,6 +26,30 @@ final class RowIndex(page: Int => Page) {
     -1
   }
 
+  /** Reads what `find` will read for these hashes, all of it at once: one after another each would wait for memory alone.
+    *
+    * @return
+    *   nothing of use; it keeps the reads alive
+    */
+  def touch(hashes: Array[Int], count: Int): Long = {
+    var sum = 0L
+    var i = 0
+    while (i < count) {
+      val slot = slots(RowIndex.spread(hashes(i)) & mask)
+      sum += slot
+      i += 1
+    }
+    i = 0
+    while (i < count) {
+      val slot = slots(RowIndex.spread(hashes(i)) & mask)
+      if ((slot >>> 32).toInt == hashes(i) && slot != 0L) {
+        sum += page(Page.number(slot.toInt)).bytes(Page.offset(slot.toInt))
+      }
+      i += 1
+    }
+    sum
+  }
+
   def address(slot: Int): Int = slots(slot).toInt
 
   def setAddress(slot: Int, address: Int): Unit =

@@ -61,6 +61,10 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
     slot
   }
 
+  /** Brings the rows of these hashes near, for the `find`s that follow. */
+  def touch(hashes: Array[Int], count: Int): Unit = touched += index.touch(hashes, count)
+  private var touched = 0L
+
   /** A fresh copy of the value of `entry`. */
   def copyValue(): Array[Byte] =
     java.util.Arrays.copyOfRange(foundPage.bytes, entry.valueOffset, entry.valueOffset + entry.valueLength)
