@@ -14,6 +14,7 @@ import pytest
 from pyspark import cloudpickle
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from snapline import (
     KeyedProcessFunction,
@@ -268,6 +269,34 @@ def test_several_keyed_and_built_in_operators_in_one_query(spark: SparkSession, 
         running.stop()
     # Each of the three keys counts to 10, then to 20: every count is seen three times.
     assert dict(rows) == dict.fromkeys(range(1, 21), 3)
+
+
+def test_the_watermark_goes_on_to_a_window_behind_it(spark: SparkSession, query: Query) -> None:
+    class Late(KeyedProcessFunction):
+        def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+            yield row.k, row.t
+
+    source = str(query.folder / "source")
+    stream = spark.readStream.schema("k long, t timestamp").parquet(source).withWatermark("t", "1 minute")
+    out = key_by(stream, "k").process(Late(), "k long, at timestamp", output_event_time="at")
+    rows: Rows = []
+    running = (
+        out.groupBy(F.window("at", "1 minute"))
+        .count()
+        .writeStream.outputMode("append")
+        .option("checkpointLocation", query.checkpoint)
+        .foreachBatch(lambda df, _: rows.extend((row.window.start.minute, row["count"]) for row in df.collect()))
+        .start()
+    )
+    try:
+        for minute in (1, 2, 9):
+            frame = spark.range(5).selectExpr("id as k", f"timestamp_seconds({minute} * 60 + id) as t")
+            frame.coalesce(1).write.mode("append").parquet(source)
+            running.processAllAvailable()
+    finally:
+        running.stop()
+    # A window is put out when the watermark has passed its end; that of the ninth minute waits.
+    assert sorted(rows) == [(1, 5), (2, 5)]
 
 
 def test_a_bounded_table_ends_with_all_its_timers(spark: SparkSession) -> None:

@@ -57,6 +57,7 @@ class KeyedStream:
         side_outputs: Sequence[OutputTag] = (),
         late_output: OutputTag | str | None = None,
         event_time: str | None = None,
+        output_event_time: str | None = None,
     ) -> DataFrame:
         """Runs a function over the rows of each key.
 
@@ -67,6 +68,8 @@ class KeyedStream:
             late_output: a side output for rows older than the watermark, which are dropped otherwise. It has the
                 columns of the input.
             event_time: the column that is the time of a row; without it the one that has a watermark.
+            output_event_time: the column of the result that carries the watermark on, for a window or another keyed
+                function behind this one. A row that is put out older than the watermark fails the query.
 
         Returns:
             The columns of the schema, then one struct per side output.
@@ -77,7 +80,9 @@ class KeyedStream:
             WrongSparkVersion: Spark runs without the jar.
         """
         frame = self._df
-        plan = plan_process(frame.schema, self._keys, function, schema, side_outputs, late_output, event_time)
+        plan = plan_process(
+            frame.schema, self._keys, function, schema, side_outputs, late_output, event_time, output_event_time
+        )
         session = frame.sparkSession
         api = jvm_api(frame)
         entry = python_function(session.sparkContext, plan.job)

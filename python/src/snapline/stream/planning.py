@@ -29,12 +29,14 @@ class ProcessPlan:
         result: the columns of the result, then one struct per side output.
         sides: the names of the side outputs, that of late rows last.
         late_output: the side output of late rows, if they have one.
+        output_event_time: the column of the result that carries the watermark on.
     """
 
     job: Job
     result: StructType
     sides: tuple[str, ...]
     late_output: str | None
+    output_event_time: str | None
 
     def spec_json(self) -> dict[str, Any]:
         """For the operator."""
@@ -46,6 +48,7 @@ class ProcessPlan:
             "late_output": self.late_output,
             "side_outputs": list(self.sides),
             "event_time": self.job.event_time,
+            "output_event_time": self.output_event_time,
             "function": plan.name,
         }
 
@@ -58,6 +61,7 @@ def plan_process(
     side_outputs: Sequence[OutputTag],
     late_output: OutputTag | str | None,
     event_time: str | None,
+    output_event_time: str | None = None,
 ) -> ProcessPlan:
     """Checks the arguments and opens a copy of the function.
 
@@ -80,12 +84,19 @@ def plan_process(
                 "give the DataFrame a watermark (withWatermark), or leave out late_output.",
             )
         sides.append((late, rows))
+    if output_event_time is not None:
+        if time is None:
+            raise InvalidConfiguration(
+                f"the output column {output_event_time} is to carry a watermark on, and there is none.",
+                "give the DataFrame a watermark (withWatermark), or leave out output_event_time.",
+            )
+        (output_event_time,) = check_columns(columns, [output_event_time], "output_event_time")
     result = result_schema(columns, sides)
     plan = FunctionPlan.of(function)
     _check_states(plan.states, rows, time)
     tags = tuple(tag.name for tag in side_outputs)
     job = Job(plan, tuple(key_names), tuple(rows.names), tuple(columns.names), tags, time)
-    return ProcessPlan(job, result, tuple(name for name, _ in sides), late)
+    return ProcessPlan(job, result, tuple(name for name, _ in sides), late, output_event_time)
 
 
 def _check_states(states: Sequence[StateSpec], rows: StructType, event_time: str | None) -> None:

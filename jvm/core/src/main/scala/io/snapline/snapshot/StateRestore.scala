@@ -88,9 +88,11 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
     plan match {
       case Some((line, base @ Some(_))) => load(line, base, folder.refs).fold(throw _, identity)
       case _ =>
+        val snapshots = folder.handles.keys.map(_.version).toSeq.distinct.sorted
         throw new StateNotFound(
           s"There is no snapshot of version $snapshotVersion in ${storage.location} that leads to version $version.",
-          s"choose one of ${folder.handles.keys.map(_.version).toSeq.distinct.sorted.mkString(", ")}."
+          if (snapshots.isEmpty) "leave the snapshot out: this store has none yet, and is read from its changelogs."
+          else s"choose one of ${snapshots.mkString(", ")}."
         )
     }
   }

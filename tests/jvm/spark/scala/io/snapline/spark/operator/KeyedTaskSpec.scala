@@ -35,6 +35,7 @@ class KeyedTaskSpec extends AnyFunSuite {
     ),
     Nil,
     Nil,
+    None,
     None
   )
 

@@ -21,7 +21,10 @@ class TtlIndexSpec extends AnyFunSuite {
 
   private def withStore(spec: StateSpec)(body: (StateStore, TtlIndex, ChangeCounts) => Unit): Unit =
     OperatorStore.using(key, NoPrefixKeyStateEncoderSpec(key)) { store =>
-      KeyedFamilies.of(KeyedSpec("f", KeyedSpec.Element, Seq(spec), Nil, Nil, None), key).foreach(_.createIn(store))
+      KeyedFamilies.of(
+        KeyedSpec("f", KeyedSpec.Element, Seq(spec), Nil, Nil, None, None),
+        key
+      ).foreach(_.createIn(store))
       val counts = new ChangeCounts
       body(store, new TtlIndex(spec, key, store, counts), counts)
     }

@@ -9,6 +9,8 @@ import org.json4s.jackson.JsonMethods
   *   `element`, `batch` (all rows of a key at once) or `arrow` (rows of many keys at once)
   * @param lateOutput
   *   the side output that gets late rows; they are dropped without one
+  * @param outputEventTime
+  *   the column of the output that carries the watermark on
   */
 final case class KeyedSpec(
     function: String,
@@ -16,7 +18,8 @@ final case class KeyedSpec(
     states: Seq[StateSpec],
     metrics: Seq[String],
     sideOutputs: Seq[String],
-    lateOutput: Option[String]
+    lateOutput: Option[String],
+    outputEventTime: Option[String]
 ) {
   def arrow: Boolean = mode == KeyedSpec.Arrow
   def grouped: Boolean = mode == KeyedSpec.Batch
@@ -37,7 +40,8 @@ object KeyedSpec {
       array(spec \ "states").map(StateSpec.read),
       array(spec \ "metrics").flatMap(text),
       array(spec \ "side_outputs").flatMap(text),
-      text(spec \ "late_output")
+      text(spec \ "late_output"),
+      text(spec \ "output_event_time")
     )
   }
 

@@ -7,7 +7,9 @@ import io.snapline.spark.operator.KeyedSpec
 
 import org.apache.spark.api.python.PythonFunction
 import org.apache.spark.sql
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UpdateEventTimeWatermarkColumn}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.classic.{DataFrame, Dataset}
@@ -48,15 +50,17 @@ object KeyedProcessApi {
     }
     spec.states.flatMap(_.entry).foreach(attribute)
     val output = DataType.fromJson(outputSchema).asInstanceOf[StructType]
-    Dataset.ofRows(
-      input.sparkSession,
-      KeyedProcess(
-        new KeyedFunction(function, spec),
-        keys,
-        orderNames.asScala.toSeq.map(attribute),
-        DataTypeUtils.toAttributes(output),
-        analyzed
-      )
+    val process = KeyedProcess(
+      new KeyedFunction(function, spec),
+      keys,
+      orderNames.asScala.toSeq.map(attribute),
+      DataTypeUtils.toAttributes(output),
+      analyzed
     )
+    // As transformWithState hands a watermark on; the rows put out are checked against it.
+    val plan = spec.outputEventTime.fold[LogicalPlan](process) { column =>
+      UpdateEventTimeWatermarkColumn(UnresolvedAttribute.quoted(column), None, process)
+    }
+    Dataset.ofRows(input.sparkSession, plan)
   }
 }
