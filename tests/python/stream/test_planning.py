@@ -41,7 +41,8 @@ def plan(
     rows: StructType = ROWS, keys: Any = ("tail",), function: Any = None, output: Any = "x long", **more: Any
 ) -> Any:
     side_outputs, late = more.get("side_outputs", ()), more.get("late_output")
-    return plan_process(rows, keys, function or Plain(), output, side_outputs, late, more.get("event_time"))
+    time, carries = more.get("event_time"), more.get("output_event_time")
+    return plan_process(rows, keys, function or Plain(), output, side_outputs, late, time, carries)
 
 
 def test_the_result_has_the_columns_and_a_nullable_struct_per_side_output() -> None:
@@ -60,6 +61,7 @@ def test_the_result_has_the_columns_and_a_nullable_struct_per_side_output() -> N
         "late_output": "late",
         "side_outputs": ["odd", "late"],
         "event_time": "at",
+        "output_event_time": None,
         "function": "Plain",
     }
 
@@ -114,3 +116,11 @@ def test_side_outputs_have_names_and_columns() -> None:
         OutputTag("", "a int")
     with pytest.raises(InvalidConfiguration, match="the schema of side output odd is 'int'"):
         OutputTag("odd", "int")
+
+
+def test_the_column_that_carries_the_watermark_on_is_one_of_the_output() -> None:
+    assert plan(MARKED, output_event_time="X").spec_json()["output_event_time"] == "x"
+    with pytest.raises(InvalidConfiguration, match="output_event_time"):
+        plan(MARKED, output_event_time="y")
+    with pytest.raises(InvalidConfiguration, match="there is none"):
+        plan(ROWS, output_event_time="x")
