@@ -32,10 +32,10 @@ class Sizes:
     keys: int
     entries: int = 0
     rows: int = 200_000
-    warm_up: int = 5
-    batches: int = 12
+    warm_up: int = 10
+    batches: int = 20
     slow_rows: int = 200_000
-    slow_batches: int = 2
+    slow_batches: int = 1
     memory: str = "4g"
 
 
@@ -84,7 +84,8 @@ def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list
 
 def transform(engine: str, entries: int) -> Workload:
     def run(rows: DataFrame) -> DataFrame:
-        return engines.ENGINES[engine](rows, entries > 0)
+        by_entry = entries > 0
+        return engines.ENGINES[engine](rows if by_entry else rows.drop("entry"), by_entry)
 
     return Workload(SCHEMA, run)
 
