@@ -59,6 +59,8 @@ class AttemptsSpec extends AnyFunSuite {
           val (one, other) = (fixture.open(), fixture.open())
           val base = batch(one, Version.Empty, force)(0L -> 0L)
           val left = one.getStore(base.number, base.id, force)
+          // Attempts of one millisecond have no order among executors; these are to have one.
+          Thread.sleep(2)
           val right = other.getStore(base.number, base.id, force)
           Seq(left -> 1L, right -> 2L).foreach { case (store, n) => store.put(row(n), row(n)) }
           val (ofLeft, ofRight) = (commit(left), commit(right))
