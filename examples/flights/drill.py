@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,11 +20,14 @@ _POLL_SECONDS = 0.2
 
 
 class JobFailed(Exception):
-    """The job has not ended the way it should have; the message holds the end of what it printed."""
+    """The job has not ended as it should have; the message holds its errors, and the end of what it printed."""
 
     def __init__(self, what: str, log: Path) -> None:
-        last = log.read_text(errors="replace").splitlines()[-40:]
-        super().__init__("\n".join([what, "the end of its log:", *last]))
+        lines = log.read_text(errors="replace").splitlines()
+        errors = [line for line in lines if re.match(r"\S.*(Error|Exception)\b", line)][:20]
+        super().__init__(
+            "\n".join([what, "errors, the first ones first:", *errors, "the end of its log:", *lines[-30:]])
+        )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -118,6 +118,17 @@ def test_an_exception_of_the_function_arrives_with_its_traceback_key_and_row(que
     assert "yield (1 // (row.v - 7),)" in text
     assert "Row(k=3, v=7)" in text
     assert "SNAPLINE-FUNCTION" in text
+
+
+def test_the_exception_arrives_though_rows_are_still_being_sent(spark: SparkSession) -> None:
+    class Fails(KeyedProcessFunction):
+        def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+            raise LookupError("nothing here")
+
+    table = spark.range(400_000).selectExpr("id as k", "repeat('x', 100) as v")
+    for _ in range(3):
+        with pytest.raises(PythonException, match="nothing here"):
+            key_by(table, "k").process(Fails(), "k long").collect()
 
 
 def test_output_that_does_not_fit_names_column_type_and_value(query: Query) -> None:

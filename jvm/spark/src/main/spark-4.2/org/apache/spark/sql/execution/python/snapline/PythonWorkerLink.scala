@@ -1,6 +1,6 @@
 package org.apache.spark.sql.execution.python.snapline
 
-import java.io.{ByteArrayOutputStream, DataInputStream, DataOutputStream, EOFException, InputStream}
+import java.io.{ByteArrayOutputStream, DataInputStream, DataOutputStream, EOFException, IOException, InputStream}
 import java.nio.ByteBuffer
 import java.nio.channels.SelectionKey
 import java.util.concurrent.atomic.AtomicBoolean
@@ -130,13 +130,18 @@ private final class DuplexSocket(worker: PythonWorker) extends InputStream {
     }
   }
 
-  private def drain(): Unit = {
-    var took = true
-    while (took && pending.nonEmpty) {
-      took = worker.channel.write(pending.front) > 0
-      if (!pending.front.hasRemaining) pending.dequeue(): Unit
+  private def drain(): Unit =
+    try {
+      var took = true
+      while (took && pending.nonEmpty) {
+        took = worker.channel.write(pending.front) > 0
+        if (!pending.front.hasRemaining) pending.dequeue(): Unit
+      }
+    } catch {
+      // A worker that has failed reads no more. Why it failed is still to be read, and matters more than the broken pipe.
+      case e: IOException if !worker.channel.isOpen || Thread.currentThread().isInterrupted => throw e
+      case _: IOException => pending.clear()
     }
-  }
 
   private def keep(): Unit = {
     val buffer = ByteBuffer.allocate(1 << 16)
