@@ -36,10 +36,14 @@ final class StoreFixture(
 
   /** Another process's view of the same store. */
   def open(over: StateSettings = settings): VersionedState = {
-    val state = new VersionedState(storage, factory, over, pool, StoreFixture.origin, _ => ())
+    val near = new HadoopCheckpointStorage(new Path(nearFolder(opened.size).toURI), new Configuration)
+    val state = new VersionedState(storage, factory, over, pool, StoreFixture.origin, _ => (), near = Some(near))
     opened :+= state
     state
   }
+
+  /** Where the n-th view keeps changelogs that storage need not have. */
+  def nearFolder(view: Int): File = new File(root, s"near-$view")
 
   def memoryUsed: Long = pages.used
 

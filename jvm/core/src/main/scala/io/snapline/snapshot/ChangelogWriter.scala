@@ -6,7 +6,7 @@ import io.snapline.storage.CheckpointStorage
 /** Writes one changelog while its version is being made. Owns the file; it is created with the first block, so a version that is aborted
   * early leaves nothing. One thread.
   */
-private[snapshot] final class ChangelogWriter(storage: CheckpointStorage, val ref: VersionRef, compress: Boolean)
+private[snapshot] final class ChangelogWriter(val storage: CheckpointStorage, val ref: VersionRef, compress: Boolean)
     extends ChangeSink {
   private var frame: FrameWriter = _
   private var entryCount = 0L

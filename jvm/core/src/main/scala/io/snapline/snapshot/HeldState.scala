@@ -16,8 +16,8 @@ private[snapshot] final class HeldState(loaded: Long, val backend: KeyedBackend,
   private var newest: Option[VersionRef] = from.map(_.ref)
   private var lastSnapshot: Option[HandleMeta] = from.flatMap(_.snapshot)
   private var uploaded: Map[String, TableFile] = from.fold(Map.empty[String, TableFile])(_.tables)
-  private var changelogs = from.fold(0)(_.distance)
-  private var bytes = from.fold(0L)(_.changelogBytes)
+  private var written = Mark(from.fold(0)(_.distance), from.fold(0L)(_.changelogBytes))
+  private var covered = Mark(0, 0)
   private var busy = false
 
   /** Versions of this line, and the snapshot each names. Read by clean-up, any thread. */
@@ -32,21 +32,23 @@ private[snapshot] final class HeldState(loaded: Long, val backend: KeyedBackend,
   def tables: Map[String, TableFile] = synchronized(uploaded)
 
   /** Changelogs since the snapshot. */
-  def distance: Int = synchronized(changelogs)
+  def distance: Int = synchronized(written.changelogs - covered.changelogs)
 
   /** Their bytes in storage. */
-  def changelogBytes: Long = synchronized(bytes)
+  def changelogBytes: Long = synchronized(written.bytes - covered.bytes)
 
   /** The snapshot below, changelogs since and their bytes, as of one moment: a snapshot may end meanwhile. */
-  def position: (Option[HandleMeta], Int, Long) = synchronized((lastSnapshot, changelogs, bytes))
+  def position: (Option[HandleMeta], Int, Long) = synchronized((lastSnapshot, distance, changelogBytes))
+
+  /** What a snapshot of now stands for. */
+  def mark: Mark = synchronized(written)
 
   /** @param length
     *   of the changelog in storage
     */
   def committed(meta: ChangelogMeta, length: Long, retain: Int): Unit = synchronized {
     newest = Some(meta.ref)
-    changelogs += 1
-    bytes += length
+    written = Mark(written.changelogs + 1, written.bytes + length)
     recent.put(meta.ref.version, meta.snapshot)
     while (recent.size > retain + 1) recent.pollFirstEntry(): Unit
   }
@@ -74,14 +76,13 @@ private[snapshot] final class HeldState(loaded: Long, val backend: KeyedBackend,
     busy = true
   }
 
-  /** @param covered
-    *   changelogs and their bytes that the snapshot stands for
+  /** @param until
+    *   the mark at the moment it shows
     */
-  def snapshotMade(meta: HandleMeta, covered: (Int, Long)): Unit = synchronized {
+  def snapshotMade(meta: HandleMeta, until: Mark): Unit = synchronized {
     lastSnapshot = Some(meta)
     uploaded = meta.files.map(file => file.name -> file).toMap
-    changelogs -= covered._1
-    bytes -= covered._2
+    covered = until
   }
 
   def snapshotEnded(): Unit = synchronized {
@@ -89,3 +90,6 @@ private[snapshot] final class HeldState(loaded: Long, val backend: KeyedBackend,
     notifyAll()
   }
 }
+
+/** Changelogs written so far since the backend was loaded, those loaded with it included, and their bytes. */
+private[snapshot] final case class Mark(changelogs: Int, bytes: Long)

@@ -7,9 +7,9 @@ import org.slf4j.LoggerFactory
 import io.snapline.state.rocksdb.RocksDbBackend
 import io.snapline.storage.CheckpointStorage
 
-/** One snapshot of the version just committed: making this object is the sync phase, `run` the async phase.
+/** One snapshot of the version just committed: making this object is the sync phase, `run` and `acknowledge` are the async phase.
   *
-  * The maker has claimed the held state's snapshot; `run` gives it back. Owns the local files until they are uploaded.
+  * Owns the local files until they are uploaded. `run` wants the held state's snapshot claimed, and gives it back.
   */
 private[snapshot] final class SnapshotRun(
     storage: CheckpointStorage,
@@ -23,23 +23,15 @@ private[snapshot] final class SnapshotRun(
   private val log = LoggerFactory.getLogger(classOf[SnapshotRun])
   private val pending = held.backend.snapshot()
   private val families = held.backend.families.map(f => FamilyState(f.descriptor, f.keyCount))
-  private val covered = (held.distance, held.changelogBytes)
+  private val mark = held.mark
   private val begun = System.nanoTime()
 
   /** @param rethrow
     *   false: a failure is logged, and a later commit tries again
     */
   def run(rethrow: Boolean): Unit =
-    try {
-      val local = pending.materialize()
-      try {
-        val deadline = begun + TimeUnit.MILLISECONDS.toNanos(settings.uploadTimeoutMs)
-        val meta = new SnapshotUpload(storage, clock, held.tables, deadline)
-          .run(ref, local, held.backend.kind, families, System.currentTimeMillis(), origin)
-        held.snapshotMade(meta, covered)
-        note(meta, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun))
-      } finally RocksDbBackend.deleteFolder(local.folder)
-    } catch {
+    try upload(): Unit
+    catch {
       case e: Exception =>
         if (rethrow) throw e
         log.warn(
@@ -47,4 +39,33 @@ private[snapshot] final class SnapshotRun(
           e
         )
     } finally held.snapshotEnded()
+
+  /** For a checkpoint: waits its turn, and says how it went. Never throws. */
+  def acknowledge(to: SnapshotListener, syncMs: Long): Unit = {
+    held.claimSnapshotWaiting()
+    try
+      try {
+        val meta = upload()
+        to.made(meta, syncMs, millis)
+      } finally held.snapshotEnded()
+    catch {
+      case e: Exception =>
+        log.warn(s"The snapshot of version $ref of ${storage.location} for a checkpoint failed.", e)
+        to.failed(e)
+    }
+  }
+
+  private def upload(): HandleMeta = {
+    val local = pending.materialize()
+    try {
+      val deadline = begun + TimeUnit.MILLISECONDS.toNanos(settings.uploadTimeoutMs)
+      val meta = new SnapshotUpload(storage, clock, held.tables, deadline)
+        .run(ref, local, held.backend.kind, families, System.currentTimeMillis(), origin)
+      held.snapshotMade(meta, mark)
+      note(meta, millis)
+      meta
+    } finally RocksDbBackend.deleteFolder(local.folder)
+  }
+
+  private def millis: Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)
 }

@@ -6,7 +6,7 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.error._
 import io.snapline.state.KeyedBackend
-import io.snapline.storage.CheckpointStorage
+import io.snapline.storage.{CheckpointStorage, LayeredStorage}
 
 /** @param compress
   *   whether changelogs are compressed
@@ -31,12 +31,14 @@ final case class StateSettings(
 /** The versions of one store: a backend that holds one of them, and the files in storage that hold them all.
   *
   * Owns the backend: makes it at the first load, closes it when an abort makes it useless and on `close`. One thread at a time, save the methods that say
-  * otherwise. What was committed is in storage before `commit` returns.
+  * otherwise. What was committed is in storage before `commit` returns; with interval durability (docs/notes/004-checkpoints.md) it is in `near`.
   *
   * @param origin
   *   written into every file; `check` compares it with that of files read
   * @param snapshotMade
   *   told the version of every snapshot, from any thread
+  * @param near
+  *   the executor's own folder, for changelogs that storage need not have
   */
 final class VersionedState(
     storage: CheckpointStorage,
@@ -46,10 +48,10 @@ final class VersionedState(
     origin: Origin,
     check: Origin => Unit,
     snapshotMade: Long => Unit = _ => (),
-    clock: UidClock = new UidClock
+    clock: UidClock = new UidClock,
+    near: Option[CheckpointStorage] = None
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[VersionedState])
-  private val restore = new StateRestore(storage, factory, check)
   @volatile private var held: HeldState = _
   private var writer: ChangelogWriter = _
   private var changesAtBegin = 0L
@@ -75,17 +77,19 @@ final class VersionedState(
     *   None: whichever attempt is held, else the latest in storage
     * @param empty
     *   hold nothing, as if the version had left no rows
+    * @param interval
+    *   changes need not be in storage when `commit` returns
     */
-  def load(version: Long, uid: Option[String], empty: Boolean = false): Unit = {
+  def load(version: Long, uid: Option[String], empty: Boolean = false, interval: Boolean = false): Unit = {
     checkOpen()
     val begun = System.nanoTime()
     if (dirty) abandon()
     val fromStorage = empty || !holds(version, uid)
     if (fromStorage) {
       drop()
-      held = if (version == 0 || empty) fresh(version) else adopt(restore.restore(version, uid))
+      held = if (version == 0 || empty) fresh(version) else adopt(bringBack(version, uid, interval))
     }
-    begin(version)
+    begin(version, interval)
     val took = millis(begun)
     measured(_.copy(
       loadMs = took,
@@ -98,9 +102,25 @@ final class VersionedState(
   def loadFrom(snapshotVersion: Long, snapshotUid: Option[String], version: Long, uid: Option[String]): Unit = {
     checkOpen()
     drop()
-    held = adopt(restore.restoreFrom(snapshotVersion, snapshotUid, version, uid))
-    begin(version)
+    held = adopt(restoring(storage).restoreFrom(snapshotVersion, snapshotUid, version, uid))
+    begin(version, interval = false)
   }
+
+  private def bringBack(version: Long, uid: Option[String], interval: Boolean): Restored =
+    if (!interval) restoring(storage).restore(version, uid)
+    else {
+      val layered = new LayeredStorage(own, storage)
+      try restoring(layered).restore(version, uid)
+      catch {
+        // A snapshot that ended meanwhile took the changelogs it covers along; it is there now.
+        case _: StateNotFound | _: CheckpointDamaged => restoring(layered).restore(version, uid)
+      }
+    }
+
+  private def own: CheckpointStorage =
+    near.getOrElse(throw new InternalError(s"The state in ${storage.location} has no folder for interval durability."))
+
+  private def restoring(from: CheckpointStorage) = new StateRestore(from, factory, check)
 
   /** A store that began empty at a later version passes for no version in storage. */
   private def holds(version: Long, uid: Option[String]): Boolean = held != null && held.version == version && {
@@ -120,8 +140,8 @@ final class VersionedState(
     new HeldState(restored.ref.version, restored.backend, Some(restored))
   }
 
-  private def begin(version: Long): Unit = {
-    writer = new ChangelogWriter(storage, VersionRef(version + 1, clock.next()), settings.compress)
+  private def begin(version: Long, interval: Boolean): Unit = {
+    writer = new ChangelogWriter(if (interval) own else storage, VersionRef(version + 1, clock.next()), settings.compress)
     held.backend.beginChanges(writer)
     changesAtBegin = held.backend.changeCount
     held.backend.trim()
@@ -129,12 +149,14 @@ final class VersionedState(
 
   private def dirty: Boolean = held != null && held.backend.changeCount != changesAtBegin
 
-  /** Makes the changes since `load` the next version. Durable when it returns.
+  /** Makes the changes since `load` the next version. Durable when it returns, unless it was loaded for interval durability.
     *
     * @param forceSnapshot
     *   wait for a snapshot of it too
+    * @param checkpoint
+    *   make a snapshot in the background and tell this how it went
     */
-  def commit(forceSnapshot: Boolean = false): VersionRef = {
+  def commit(forceSnapshot: Boolean = false, checkpoint: Option[SnapshotListener] = None): VersionRef = {
     checkOpen()
     val begun = System.nanoTime()
     val changelog = writer
@@ -164,7 +186,14 @@ final class VersionedState(
     writer = null
     changesAtBegin = held.backend.changeCount
     measured(_.copy(changelogMs = millis(begun), changelogBytes = changelog.bytesWritten))
-    if (forceSnapshot) {
+    if (checkpoint.isDefined) {
+      val state = held
+      val run = new SnapshotRun(storage, clock, settings, origin, state, changelog.ref, note)
+      val syncMs = millis(begun)
+      pool.submit(() => run.acknowledge(checkpoint.get, syncMs))
+    } else if (changelog.storage ne storage) {
+      // Snapshots are the coordinator's to ask for.
+    } else if (forceSnapshot) {
       held.claimSnapshotWaiting()
       snapshotRun(changelog.ref).run(rethrow = true)
     } else if (settings.policy.due(held.distance, held.changelogBytes, held.snapshot.fold(0L)(_.stateBytes))) {
@@ -183,6 +212,7 @@ final class VersionedState(
     catch { case e: Throwable => held.snapshotEnded(); throw e }
 
   private def note(meta: HandleMeta, millis: Long): Unit = {
+    near.foreach(forget(_, meta.ref.version))
     snapshotMade(meta.ref.version)
     measured(_.copy(
       snapshotVersion = meta.ref.version,
@@ -192,6 +222,10 @@ final class VersionedState(
       reusedFiles = meta.files.size - meta.uploadedFiles
     ))
   }
+
+  /** Changelogs that a snapshot covers. */
+  private def forget(folder: CheckpointStorage, until: Long): Unit =
+    folder.list("").map(_.name).filter(name => VersionRef.parse(name).exists(_._1.version <= until)).foreach(folder.delete)
 
   /** Snapshots end in threads of their own. */
   private def measured(change: StateStatistics => StateStatistics): Unit = noting.synchronized {

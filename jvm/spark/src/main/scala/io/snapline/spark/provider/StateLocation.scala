@@ -5,6 +5,7 @@ import java.util.UUID
 import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.streaming.state.{StateStoreConf, StateStoreId}
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 
@@ -49,7 +50,8 @@ private[spark] final class StateLocation(
     shared.snapshots,
     Origin(io.snapline.spark.SparkLineCheck.version, runId.toString, properties),
     check,
-    snapshotMade
+    snapshotMade,
+    near = Some(new HadoopCheckpointStorage(new Path(new File(local, "changelogs").toURI), configuration))
   )
 
   /** Bytes written under another setting would be read wrongly. */

@@ -1,0 +1,221 @@
+package io.snapline.snapshot
+
+import java.util.concurrent.{CompletableFuture, TimeUnit}
+
+import scala.util.Random
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.snapline.error.StateNotFound
+import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
+
+/** Versions that are durable in the executor's folder only, and the checkpoints between them (docs/notes/004-checkpoints.md). */
+class IntervalDurabilitySpec extends AnyFunSuite {
+
+  private final class Outcome extends SnapshotListener {
+    private val told = new CompletableFuture[Either[Exception, HandleMeta]]
+    override def made(meta: HandleMeta, syncMs: Long, asyncMs: Long): Unit = assert(told.complete(Right(meta)))
+    override def failed(reason: Exception): Unit = assert(told.complete(Left(reason)))
+    def await(): Either[Exception, HandleMeta] = told.get(30, TimeUnit.SECONDS)
+  }
+
+  private def withStore(body: StoreFixture => Unit): Unit = {
+    val fixture = new StoreFixture(storageOf = FaultyFileSystem.over)
+    try body(fixture)
+    finally fixture.close()
+  }
+
+  private def put(state: VersionedState, key: String, value: String): Unit =
+    state.backend.createFamily("default", keyGroups = false, multi = false, internal = false)
+      .put(key.getBytes, value.getBytes)
+
+  private def get(state: VersionedState, key: String): Option[String] =
+    Option(state.backend.family("default")).flatMap(family => Option(family.get(key.getBytes))).map(new String(_))
+
+  private def batch(state: VersionedState, version: Long, value: String): VersionRef = {
+    state.load(version, None, interval = true)
+    put(state, "k", value)
+    put(state, s"k$version", value)
+    state.commit()
+  }
+
+  private def checkpoint(state: VersionedState, version: Long, value: String): (VersionRef, Outcome) = {
+    val outcome = new Outcome
+    state.load(version, None, interval = true)
+    put(state, "k", value)
+    (state.commit(checkpoint = Some(outcome)), outcome)
+  }
+
+  private def near(fixture: StoreFixture): Seq[String] = Option(fixture.nearFolder(0).list()).toSeq.flatten
+
+  test("a batch writes nothing to storage, and an aborted attempt goes back to it") {
+    withStore { fixture =>
+      val state = fixture.open()
+      (0 until 12).foreach(version => batch(state, version, s"v$version"))
+      assert(fixture.fileNames.isEmpty)
+      state.load(12, None, interval = true)
+      put(state, "k", "never")
+      state.abort()
+      state.load(12, None, interval = true)
+      assert(get(state, "k").contains("v11") && get(state, "k0").contains("v0"))
+      // Another executor has no way to it.
+      assertThrows[StateNotFound](fixture.open().load(12, None, interval = true))
+    }
+  }
+
+  test("a checkpoint is one handle of the version's uid, and takes the changelogs it covers along") {
+    withStore { fixture =>
+      val state = fixture.open()
+      (0 until 3).foreach(version => batch(state, version, s"v$version"))
+      val (ref, outcome) = checkpoint(state, 3, "checked")
+      assert(outcome.await().map(_.ref) == Right(ref))
+      assert(fixture.fileNames.filterNot(_ == "sst") == Seq(ref.handleName))
+      assert(near(fixture).isEmpty)
+      batch(state, 4, "later")
+      assert(near(fixture).size == 1)
+      val other = fixture.open()
+      other.load(4, Some(ref.uid), interval = true)
+      assert(get(other, "k").contains("checked") && get(other, "k2").contains("v2"))
+      // Above the handle on the same executor, after an abort.
+      state.load(5, None, interval = true)
+      put(state, "k", "never")
+      state.abort()
+      state.load(5, None, interval = true)
+      assert(get(state, "k").contains("later") && get(state, "k4").contains("later") && get(state, "k0").contains("v0"))
+    }
+  }
+
+  test("the next checkpoint uploads only table files that are new") {
+    withStore { fixture =>
+      val state = fixture.open()
+      state.load(0, None, interval = true)
+      (0 until 3000).foreach(i => put(state, s"row$i", "x" * 200))
+      val first = new Outcome
+      state.commit(checkpoint = Some(first))
+      val one = first.await().toOption.get
+      val (_, outcome) = checkpoint(state, 1, "small")
+      val two = outcome.await().toOption.get
+      assert(one.uploadedFiles == one.files.size)
+      assert(two.uploadedBytes < one.uploadedBytes / 10)
+      assert(one.files.map(_.uid).toSet.subsetOf(two.files.map(_.uid).toSet))
+    }
+  }
+
+  test("a checkpoint may begin while the one before is still on its way") {
+    withStore { fixture =>
+      val state = fixture.open()
+      val outcomes = (0 until 6).map { i =>
+        batch(state, 2L * i, s"b$i")
+        checkpoint(state, 2L * i + 1, s"c$i")
+      }
+      outcomes.foreach { case (ref, outcome) => assert(outcome.await().map(_.ref) == Right(ref)) }
+      outcomes.zipWithIndex.foreach { case ((ref, _), i) =>
+        val other = fixture.open()
+        other.load(ref.version, Some(ref.uid))
+        assert(get(other, "k").contains(s"c$i") && get(other, s"k${2 * i}").contains(s"b$i"))
+        other.close()
+      }
+      // Counts of what lies above the last snapshot are right again: a durable commit names it as its base.
+      state.load(12, None)
+      put(state, "k", "durable")
+      state.commit()
+      val fresh = fixture.open()
+      fresh.load(13, None)
+      assert(get(fresh, "k").contains("durable"))
+      assert(fresh.stats.replayed == 1)
+    }
+  }
+
+  test("a checkpoint that cannot be written is declined; nothing is lost and the next one holds everything") {
+    withStore { fixture =>
+      val state = fixture.open()
+      batch(state, 0, "a")
+      FaultyFileSystem.plan.set(new FaultPlan(0, Fault.Before))
+      val (_, refused) = checkpoint(state, 1, "b")
+      assert(refused.await().isLeft)
+      FaultyFileSystem.plan.set(FaultPlan.none)
+      state.load(2, None, interval = true)
+      put(state, "k", "never")
+      state.abort()
+      val (ref, outcome) = checkpoint(state, 2, "c")
+      assert(outcome.await().map(_.ref) == Right(ref))
+      val other = fixture.open()
+      other.load(3, Some(ref.uid))
+      assert(get(other, "k").contains("c") && get(other, "k0").contains("a"))
+    }
+  }
+
+  test("random batches, aborts and checkpoints: every checkpoint holds what the versions up to it made") {
+    val seeds = sys.props.get("snapline.test.seeds").fold(Seq(1L, 2L, 3L, 4L))(_.split(',').toSeq.map(_.toLong))
+    seeds.foreach { seed =>
+      withStore { fixture =>
+        val random = new Random(seed)
+        val state = fixture.open()
+        var version = 0L
+        var model = Map.empty[String, String]
+        var checkpoints = Seq.empty[(VersionRef, Outcome, Map[String, String])]
+        (0 until 150).foreach { step =>
+          state.load(version, None, interval = true)
+          var next = model
+          (0 until random.nextInt(20)).foreach { _ =>
+            val key = s"k${random.nextInt(50)}"
+            if (random.nextInt(4) == 0 && next.contains(key)) {
+              state.backend.family("default").delete(key.getBytes)
+              next -= key
+            } else {
+              put(state, key, s"$seed-$step")
+              next += key -> s"$seed-$step"
+            }
+          }
+          random.nextInt(10) match {
+            case 0 =>
+              // One that has not reached the pool yet ends with the backend: the last test.
+              checkpoints.foreach(_._2.await())
+              state.abort()
+            case 1 | 2 =>
+              val outcome = new Outcome
+              put(state, "always", s"$step")
+              next += "always" -> s"$step"
+              checkpoints :+= ((state.commit(checkpoint = Some(outcome)), outcome, next))
+              model = next
+              version += 1
+            case _ =>
+              put(state, "always", s"$step")
+              next += "always" -> s"$step"
+              state.commit()
+              model = next
+              version += 1
+          }
+        }
+        checkpoints.foreach { case (ref, outcome, expected) =>
+          assert(outcome.await().isRight, s"seed $seed")
+          val other = fixture.open()
+          other.load(ref.version, Some(ref.uid))
+          val keys = (0 until 50).map(i => s"k$i") :+ "always"
+          keys.foreach(key => assert(get(other, key) == expected.get(key), s"seed $seed, version ${ref.version}, $key"))
+          other.close()
+        }
+      }
+    }
+  }
+
+  test("an abort while a checkpoint is on its way: it is made whole, or declined") {
+    withStore { fixture =>
+      val state = fixture.open()
+      (0L until 40L).foreach { version =>
+        val (ref, outcome) = checkpoint(state, version, s"v$version")
+        state.load(version + 1, None, interval = true)
+        put(state, "k", "never")
+        state.abort()
+        outcome.await().foreach { meta =>
+          val other = fixture.open()
+          other.load(ref.version, Some(meta.ref.uid))
+          assert(get(other, "k").contains(s"v$version"))
+          other.close()
+        }
+        state.load(version + 1, None, interval = true)
+        assert(get(state, "k").contains(s"v$version"))
+      }
+    }
+  }
+}
