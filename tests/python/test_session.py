@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 import snapline
 from snapline import StateBackendConfig, jar
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
-from snapline.jar import EXTENSION_CLASS, PROVIDER_CLASS
+from snapline.jar import EXTENSION_CLASS, PLUGIN_CLASS, PROVIDER_CLASS
 from snapline.running import RunningSpark
 
 from .test_jar import make_jar
@@ -59,15 +59,18 @@ def test_adds_jar_extension_and_provider(builder: SparkSession.Builder, the_jar:
     assert builder._options == {
         "spark.jars": str(the_jar),
         "spark.sql.extensions": EXTENSION_CLASS,
+        "spark.plugins": PLUGIN_CLASS,
         PROVIDER: PROVIDER_CLASS,
     }
 
 
 def test_keeps_what_the_builder_names(builder: SparkSession.Builder, the_jar: Path) -> None:
     builder.config("spark.jars", "/a.jar, /b.jar").config("spark.sql.extensions", "x.Y")
+    builder.config("spark.plugins", "x.Plug")
     snapline.configure(builder)
     assert builder._options["spark.jars"] == f"/a.jar,/b.jar,{the_jar}"
     assert builder._options["spark.sql.extensions"] == f"x.Y,{EXTENSION_CLASS}"
+    assert builder._options["spark.plugins"] == f"x.Plug,{PLUGIN_CLASS}"
 
 
 def test_twice_is_once(builder: SparkSession.Builder) -> None:
@@ -151,7 +154,11 @@ def test_under_spark_submit_its_jars_stay(builder: SparkSession.Builder, monkeyp
     running = FakeSpark({"version": snapline.__version__}, {"spark.sql.extensions": "x.Y"}, context=False)
     run_spark(monkeypatch, running)
     snapline.configure(builder)
-    assert builder._options == {"spark.sql.extensions": f"x.Y,{EXTENSION_CLASS}", PROVIDER: PROVIDER_CLASS}
+    assert builder._options == {
+        "spark.sql.extensions": f"x.Y,{EXTENSION_CLASS}",
+        "spark.plugins": PLUGIN_CLASS,
+        PROVIDER: PROVIDER_CLASS,
+    }
 
 
 def test_a_session_that_has_all_is_left_alone(builder: SparkSession.Builder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from snapline.errors import InvalidConfiguration, WrongSparkVersion
 
 PROVIDER_CLASS = "io.snapline.spark.SnaplineStateStoreProvider"
 EXTENSION_CLASS = "io.snapline.spark.SnaplineExtension"
+PLUGIN_CLASS = "io.snapline.spark.plugin.SnaplinePlugin"
 VERSION_RESOURCE = "snapline/version.properties"
 
 # Every name of the jar begins so, whatever its version and Spark line.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from snapline._version import __spark_line__, __version__
 from snapline.config import StateBackendConfig, check_settings
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
-from snapline.jar import EXTENSION_CLASS, NAME_PREFIX, PROVIDER_CLASS, JarInfo, checked_jar
+from snapline.jar import EXTENSION_CLASS, NAME_PREFIX, PLUGIN_CLASS, PROVIDER_CLASS, JarInfo, checked_jar
 from snapline.launch import Launch, read_launch
 from snapline.running import RunningSpark
 
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 JARS = "spark.jars"
 EXTENSIONS = "spark.sql.extensions"
+PLUGINS = "spark.plugins"
 
 
 def configure(
     builder: SparkSession.Builder, *, state_backend: StateBackendConfig | None = None
 ) -> SparkSession.Builder:
-    """Adds Snapline's jar, session extension and state store provider to a session builder.
+    """Adds Snapline's jar, session extension, plugin and state store provider to a session builder.
 
-    Jars and extensions named elsewhere stay: by the builder, PYSPARK_SUBMIT_ARGS, spark-defaults.conf or spark-submit.
+    Jars, extensions and plugins named elsewhere stay: by the builder, PYSPARK_SUBMIT_ARGS, spark-defaults.conf or spark-submit.
 
     Args:
         builder: of a classic session that is still to be made.
@@ -50,6 +51,7 @@ def configure(
         _check_command_jars(launch, jar.path)
         _append(builder, JARS, str(jar.path), options.get(JARS, launch.conf.get(JARS)))
         _append(builder, EXTENSIONS, EXTENSION_CLASS, options.get(EXTENSIONS, launch.conf.get(EXTENSIONS)))
+        _append(builder, PLUGINS, PLUGIN_CLASS, options.get(PLUGINS, launch.conf.get(PLUGINS)))
     else:
         _join(builder, running, jar)
     builder.config(PROVIDER, PROVIDER_CLASS)
@@ -118,6 +120,7 @@ def _join(builder: SparkSession.Builder, running: RunningSpark, jar: JarInfo) ->
         if JARS in builder._options:
             _append(builder, JARS, str(jar.path), builder._options[JARS])
         _append(builder, EXTENSIONS, EXTENSION_CLASS, builder._options.get(EXTENSIONS, extensions))
+        _append(builder, PLUGINS, PLUGIN_CLASS, builder._options.get(PLUGINS, running.conf(PLUGINS)))
     elif EXTENSION_CLASS not in (extensions or "").split(","):
         raise InvalidConfiguration(
             f"a Spark session is active, and its {EXTENSIONS} is {extensions!r}.",

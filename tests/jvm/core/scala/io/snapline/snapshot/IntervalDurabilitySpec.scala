@@ -14,7 +14,7 @@ class IntervalDurabilitySpec extends AnyFunSuite {
 
   private final class Outcome extends SnapshotListener {
     private val told = new CompletableFuture[Either[Exception, HandleMeta]]
-    override def made(meta: HandleMeta, syncMs: Long, asyncMs: Long): Unit = assert(told.complete(Right(meta)))
+    override def made(meta: HandleMeta, handleBytes: Long, syncMs: Long, asyncMs: Long): Unit = assert(told.complete(Right(meta)))
     override def failed(reason: Exception): Unit = assert(told.complete(Left(reason)))
     def await(): Either[Exception, HandleMeta] = told.get(30, TimeUnit.SECONDS)
   }

@@ -59,14 +59,26 @@ class RetentionSpec extends AnyFunSuite {
         minStale: Long = 0,
         maxDeletes: Int = -1,
         now: Long = today,
-        remembered: Boolean = true
-    ): Unit =
-      new Retention(storage, StateSettings(retain = retain, minStale = minStale, maxDeletes = maxDeletes), () => now)
+        remembered: Boolean = true,
+        pinned: Set[VersionRef] = Set.empty
+    ): Unit = {
+      val settings = StateSettings(retain = retain, minStale = minStale, maxDeletes = maxDeletes)
+      new Retention(storage, settings, () => pinned, () => now)
         .run(newest, if (remembered) recent else new ConcurrentSkipListMap)
+    }
 
     def versions: Set[Long] = StoreFolder.list(storage).refs.map(_.version)
     def handles: Set[Long] = StoreFolder.list(storage).handles.keySet.map(_.version)
     def tables: Set[String] = storage.list("sst").map(_.name).toSet
+  }
+
+  test("a snapshot that a checkpoint names stays with its table files, and is no obstacle to the rest") {
+    val store = new Store(20, Set(3, 7, 11, 15))
+    store.cleanUp(retain = 8, maxDeletes = 1, pinned = Set(store.refs(1), store.refs(3)))
+    assert(store.versions == Set(1L, 3L) ++ (4L to 20L), "version 2 was the only one allowed to go")
+    store.cleanUp(retain = 8, pinned = Set(store.refs(3)))
+    assert(store.versions == Set(3L) ++ (11L to 20L) && store.handles == Set(3L, 11L, 15L))
+    assert(store.tables(store.own(3)) && !store.tables(store.own(7)))
   }
 
   for (remembered <- Seq(true, false)) {

@@ -7,10 +7,15 @@ import org.slf4j.LoggerFactory
 import io.snapline.error.SnaplineException
 import io.snapline.storage.{CheckpointStorage, StoredFile}
 
-/** Clean-up of one store's folder (docs/FORMAT.md section 7): removes what loading any of the newest versions does not take. */
+/** Clean-up of one store's folder (docs/FORMAT.md section 7): removes what loading any of the newest versions does not take.
+  *
+  * @param pinned
+  *   snapshots that checkpoints name; asked only when something is about to go
+  */
 private[snapshot] final class Retention(
     storage: CheckpointStorage,
     settings: StateSettings,
+    pinned: () => Set[VersionRef] = () => Set.empty,
     now: () => Long = () => System.currentTimeMillis()
 ) {
   private val log = LoggerFactory.getLogger(classOf[Retention])
@@ -69,9 +74,10 @@ private[snapshot] final class Retention(
   }
 
   private def remove(folder: StoreFolder, base: VersionRef, tables: Seq[StoredFile]): Unit = {
-    val versions = folder.refs.map(_.version).filter(_ < base.version).toSeq.sorted
+    val kept = pinned()
+    val versions = folder.refs.diff(kept).map(_.version).filter(_ < base.version).toSeq.sorted
     val last = if (settings.maxDeletes > 0) versions.take(settings.maxDeletes).lastOption else versions.lastOption
-    val (going, staying) = folder.refs.toSeq.partition(ref => last.exists(ref.version <= _))
+    val (going, staying) = folder.refs.toSeq.partition(ref => last.exists(ref.version <= _) && !kept(ref))
     val goingHandles = going.filter(folder.handles.contains)
     // What a handle that goes named may go with it; what nobody names may belong to an upload under way.
     val released = goingHandles.flatMap(named(_).getOrElse(Nil)).toSet

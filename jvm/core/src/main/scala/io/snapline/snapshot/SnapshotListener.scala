@@ -5,12 +5,14 @@ trait SnapshotListener {
 
   /** The handle is whole and durable.
     *
+    * @param handleBytes
+    *   length of the handle file
     * @param syncMs
     *   what the task waited, in milliseconds
     * @param asyncMs
     *   from then to the handle
     */
-  def made(meta: HandleMeta, syncMs: Long, asyncMs: Long): Unit
+  def made(meta: HandleMeta, handleBytes: Long, syncMs: Long, asyncMs: Long): Unit
 
   /** There is no snapshot. */
   def failed(reason: Exception): Unit

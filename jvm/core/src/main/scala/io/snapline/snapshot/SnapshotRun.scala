@@ -45,8 +45,8 @@ private[snapshot] final class SnapshotRun(
     held.claimSnapshotWaiting()
     try
       try {
-        val meta = upload()
-        to.made(meta, syncMs, millis)
+        val (meta, handleBytes) = upload()
+        to.made(meta, handleBytes, syncMs, millis)
       } finally held.snapshotEnded()
     catch {
       case e: Exception =>
@@ -55,15 +55,15 @@ private[snapshot] final class SnapshotRun(
     }
   }
 
-  private def upload(): HandleMeta = {
+  private def upload(): (HandleMeta, Long) = {
     val local = pending.materialize()
     try {
       val deadline = begun + TimeUnit.MILLISECONDS.toNanos(settings.uploadTimeoutMs)
-      val meta = new SnapshotUpload(storage, clock, held.tables, deadline)
+      val (meta, handleBytes) = new SnapshotUpload(storage, clock, held.tables, deadline)
         .run(ref, local, held.backend.kind, families, System.currentTimeMillis(), origin)
       held.snapshotMade(meta, mark)
       note(meta, millis)
-      meta
+      (meta, handleBytes)
     } finally RocksDbBackend.deleteFolder(local.folder)
   }
 

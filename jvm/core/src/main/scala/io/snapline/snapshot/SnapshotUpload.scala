@@ -22,7 +22,7 @@ private[snapshot] final class SnapshotUpload(
     deadlineNanos: Long
 ) {
 
-  /** The handle is whole and durable when this returns. */
+  /** The handle is whole and durable when this returns. With it its length in bytes. */
   def run(
       ref: VersionRef,
       local: LocalSnapshot,
@@ -30,7 +30,7 @@ private[snapshot] final class SnapshotUpload(
       families: Seq[FamilyState],
       created: Long,
       origin: Origin
-  ): HandleMeta = {
+  ): (HandleMeta, Long) = {
     val before = local.tables.map(file => known.get(file.getName).filter(_.length == file.length()))
     val files = local.tables.zip(before).map {
       case (_, Some(there)) => there
@@ -55,7 +55,7 @@ private[snapshot] final class SnapshotUpload(
       small.foreach { case (_, bytes) => frame.block(bytes, 0, bytes.length) }
       frame.finish(Meta.bytes(meta))
     } catch { case e: Throwable => frame.abandon(); throw e }
-    meta
+    (meta, frame.bytesWritten)
   }
 
   private def upload(file: File): TableFile = {

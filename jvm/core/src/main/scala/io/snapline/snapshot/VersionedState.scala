@@ -39,6 +39,8 @@ final case class StateSettings(
   *   told the version of every snapshot, from any thread
   * @param near
   *   the executor's own folder, for changelogs that storage need not have
+  * @param pinned
+  *   snapshots that clean-up leaves because checkpoints of the query name them
   */
 final class VersionedState(
     storage: CheckpointStorage,
@@ -49,7 +51,8 @@ final class VersionedState(
     check: Origin => Unit,
     snapshotMade: Long => Unit = _ => (),
     clock: UidClock = new UidClock,
-    near: Option[CheckpointStorage] = None
+    near: Option[CheckpointStorage] = None,
+    pinned: () => Set[VersionRef] = () => Set.empty
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[VersionedState])
   @volatile private var held: HeldState = _
@@ -251,7 +254,7 @@ final class VersionedState(
   def cleanUp(): Unit = {
     val state = held
     if (state != null && !isClosed) {
-      state.ref.foreach(newest => new Retention(storage, settings).run(newest, state.recent))
+      state.ref.foreach(newest => new Retention(storage, settings, pinned).run(newest, state.recent))
     }
   }
 

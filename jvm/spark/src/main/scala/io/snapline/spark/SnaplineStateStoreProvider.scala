@@ -5,13 +5,16 @@ import java.util.UUID
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.streaming.state.snapline.{ChangeIterator, StateInternals}
 import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
 
+import io.snapline.checkpoint.StoreId
 import io.snapline.error.{InvalidConfiguration, StateNotFound}
 import io.snapline.snapshot.VersionedState
+import io.snapline.spark.plugin.{Barrier, RestorePoint, TaskCheckpoint}
 import io.snapline.spark.provider._
 
 /** The store of one partition of one stateful operator: set `spark.sql.streaming.stateStore.providerClass` to this class.
@@ -32,6 +35,7 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
   private[spark] var state: VersionedState = _
   private[spark] var stamps: RocksDBStateMachine = _
   private var location: StateLocation = _
+  private var restorePoint: Option[RestorePoint] = None
 
   override def init(
       stateStoreId: StateStoreId,
@@ -80,10 +84,10 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
   // ---- stores
 
   override def getStore(version: Long, ckptId: Option[String], forceSnapshot: Boolean, loadEmpty: Boolean): StateStore =
-    open(version, readOnly = false, forceSnapshot)(state.load(version, uid(ckptId), loadEmpty))
+    open(version, readOnly = false, forceSnapshot)(load(version, ckptId, loadEmpty))
 
   override def getReadStore(version: Long, ckptId: Option[String]): StateStore =
-    open(version, readOnly = true, forceSnapshot = false)(state.load(version, uid(ckptId)))
+    open(version, readOnly = true, forceSnapshot = false)(load(version, ckptId))
 
   override def upgradeReadStoreToWriteStore(
       readStore: ReadStateStore,
@@ -98,7 +102,7 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
       require(store.version == version, s"The read store has version ${store.version}; $version is wanted.")
       require(store.readOnly, "The store is open for writing already.")
       stamps.verifyStamp(store.stamp)
-      loading(version)(state.load(version, uid(ckptId)))
+      loading(version)(load(version, ckptId))
       store.upgrade(forceSnapshot)
       store
     case other => throw new IllegalArgumentException(s"$other is no store of this provider.")
@@ -149,9 +153,17 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
         useColumnFamilies,
         conf,
         configuration,
-        validation
+        validation,
+        checkpoint
       )
     } catch { case e: Throwable => stamps.releaseStamp(stamp, throwEx = false): Unit; throw e }
+  }
+
+  /** The store's part in the checkpoint that its task's barrier asks for. */
+  private def checkpoint: Option[TaskCheckpoint] = Barrier.ofTask(runId).flatMap(_.checkpoint).map { number =>
+    val task = TaskContext.get()
+    val store = StoreId(id.operatorId, id.partitionId, id.storeName)
+    new TaskCheckpoint(StateInternals.queryId(task), runId.toString, number, store, task)
   }
 
   private def loading(version: Long)(load: => Unit): Unit =
@@ -164,8 +176,18 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
       case e: Throwable => throw StateInternals.cannotLoad(e)
     }
 
-  /** In checkpoint format 1 Spark names no attempt. */
-  private def uid(ckptId: Option[String]): Option[String] = if (conf.enableStateStoreCheckpointIds) ckptId else None
+  private def load(version: Long, ckptId: Option[String], empty: Boolean = false): Unit = {
+    val barrier = Barrier.ofTask(runId)
+    state.load(version, uid(version, ckptId, barrier), empty, interval = barrier.exists(_.interval))
+  }
+
+  /** In checkpoint format 1 Spark names no attempt, and the latest is taken: unless the query goes on from a checkpoint, which names one. */
+  private def uid(version: Long, ckptId: Option[String], barrier: Option[Barrier]): Option[String] =
+    if (conf.enableStateStoreCheckpointIds) ckptId
+    else barrier.flatMap(_.restore).flatMap { metadata =>
+      if (restorePoint.forall(_.metadata != metadata)) restorePoint = Some(RestorePoint.read(metadata, configuration))
+      restorePoint.flatMap(_.uid(id, version))
+    }
 
   // ---- housekeeping
 

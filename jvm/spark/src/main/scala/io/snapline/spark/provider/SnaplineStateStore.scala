@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 import org.slf4j.LoggerFactory
 
-import io.snapline.snapshot.VersionRef
+import io.snapline.snapshot.{SnapshotListener, VersionRef}
 import io.snapline.spark.SnaplineStateStoreProvider
 import io.snapline.state.BackendMetrics
 
@@ -23,7 +23,8 @@ private[spark] final class SnaplineStateStore(
     useColumnFamilies: Boolean,
     conf: StateStoreConf,
     configuration: Configuration,
-    validation: RowValidation
+    validation: RowValidation,
+    checkpoint: Option[SnapshotListener]
 ) extends StoreWrites(provider, stamp, useColumnFamilies, validation) {
   import StorePhase._
 
@@ -56,7 +57,7 @@ private[spark] final class SnaplineStateStore(
     expect(Updating)
     try {
       stamps.verifyStamp(stamp)
-      val ref = state.commit(forceSnapshot)
+      val ref = state.commit(forceSnapshot, checkpoint)
       committed = Some(ref)
       lastMetrics = measure()
       transition(Commit)

@@ -9,8 +9,10 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.streaming.state.{StateStoreConf, StateStoreId}
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 
+import io.snapline.checkpoint.StoreId
 import io.snapline.error.IncompatibleState
-import io.snapline.snapshot.{BackendFactory, Origin, VersionedState}
+import io.snapline.snapshot.{BackendFactory, Origin, VersionedState, VersionRef}
+import io.snapline.spark.plugin.CheckpointFolder
 import io.snapline.state.KeyedBackend
 import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings}
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
@@ -51,8 +53,15 @@ private[spark] final class StateLocation(
     Origin(io.snapline.spark.SparkLineCheck.version, runId.toString, properties),
     check,
     snapshotMade,
-    near = Some(new HadoopCheckpointStorage(new Path(new File(local, "changelogs").toURI), configuration))
+    near = Some(new HadoopCheckpointStorage(new Path(new File(local, "changelogs").toURI), configuration)),
+    pinned = () => namedByCheckpoints
   )
+
+  private def namedByCheckpoints: Set[VersionRef] = {
+    val store = StoreId(id.operatorId, id.partitionId, id.storeName)
+    val checkpoints = new CheckpointFolder(new Path(id.checkpointRootLocation).getParent, configuration).completed()
+    checkpoints.flatMap(_.checkpoint.handles.get(store).map(_.ref)).toSet
+  }
 
   /** Bytes written under another setting would be read wrongly. */
   private def check(origin: Origin): Unit = properties.foreach { case (name, wanted) =>

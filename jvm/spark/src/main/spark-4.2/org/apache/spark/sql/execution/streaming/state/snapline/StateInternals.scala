@@ -18,6 +18,8 @@ object StateInternals {
 
   def runId(configuration: Configuration): UUID = UUID.fromString(configuration.get(StreamExecution.RUN_ID_KEY))
 
+  def queryId(task: TaskContext): String = task.getLocalProperty(StreamExecution.QUERY_ID_KEY)
+
   /** A folder under the executor's local dirs; Spark deletes it when the executor ends. */
   def localFolder(name: String): File =
     Utils.createExecutorLocalTempDir(Option(SparkEnv.get).map(_.conf).getOrElse(new SparkConf), name)

@@ -1,0 +1,33 @@
+package io.snapline.spark.plugin
+
+import java.util.UUID
+
+import org.apache.spark.TaskContext
+
+/** What the driver decided about the micro-batch a task belongs to; it travels as a local property of the stream's thread.
+  *
+  * @param run
+  *   of the query: a thread that inherited the property has no part in it
+  * @param interval
+  *   whether changes may stay on the executor until the next checkpoint
+  * @param checkpoint
+  *   to be taken of the version this batch makes
+  * @param restore
+  *   path of the `_metadata` this run goes on from
+  */
+final case class Barrier(run: UUID, interval: Boolean, checkpoint: Option[Long], restore: Option[String]) {
+  def text: String = Seq(run.toString, interval.toString, checkpoint.fold("")(_.toString), restore.getOrElse("")).mkString("|")
+}
+
+object Barrier {
+  val Property = "snapline.barrier"
+
+  /** None for every query that was not started with a coordinator. */
+  def ofTask(run: UUID): Option[Barrier] =
+    Option(TaskContext.get()).flatMap(task => Option(task.getLocalProperty(Property))).map(parse).filter(_.run == run)
+
+  private[plugin] def parse(text: String): Barrier = {
+    val Array(run, interval, checkpoint, restore) = text.split("\\|", 4)
+    Barrier(UUID.fromString(run), interval.toBoolean, checkpoint.toLongOption, Some(restore).filter(_.nonEmpty))
+  }
+}

@@ -1,0 +1,58 @@
+package io.snapline.spark.plugin
+
+import java.util.concurrent.{LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.api.plugin.PluginContext
+import org.slf4j.LoggerFactory
+
+/** The way from this executor to the driver. Messages go out in order, on a thread of its own; each is tried a few times, because the driver takes one twice
+  * without harm and a lost one costs a checkpoint.
+  */
+object ExecutorLink {
+  private val log = LoggerFactory.getLogger(getClass)
+  private val Attempts = 4
+  private val FirstPauseMs = 200L
+  @volatile private var context: PluginContext = _
+
+  private lazy val sender = {
+    val pool = new ThreadPoolExecutor(
+      1,
+      1,
+      5,
+      TimeUnit.SECONDS,
+      new LinkedBlockingQueue[Runnable],
+      (task: Runnable) => {
+        val thread = new Thread(task, "snapline-acknowledgements")
+        thread.setDaemon(true)
+        thread
+      }
+    )
+    pool.allowCoreThreadTimeOut(true)
+    pool
+  }
+
+  private[plugin] def open(to: PluginContext): Unit = context = to
+
+  /** In local mode driver and executor are one JVM, and one of them closes first. */
+  private[plugin] def close(): Unit = context = null
+
+  /** Returns at once. A message that cannot be delivered is logged: the driver gives the checkpoint up when its time is over. */
+  def tell(message: AnyRef): Unit = sender.execute(() => deliver(message, 1))
+
+  private def deliver(message: AnyRef, attempt: Int): Unit = {
+    val to = context
+    if (to != null) {
+      try to.ask(message): Unit
+      catch {
+        case _: InterruptedException => Thread.currentThread().interrupt()
+        case NonFatal(e) if attempt < Attempts =>
+          log.info(s"The driver did not take $message, attempt $attempt: $e")
+          Thread.sleep(FirstPauseMs << attempt)
+          deliver(message, attempt + 1)
+        case NonFatal(e) => log.warn(s"The driver could not be told $message in $Attempts attempts.", e)
+      }
+    }
+  }
+}

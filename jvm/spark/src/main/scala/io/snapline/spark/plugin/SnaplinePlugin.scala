@@ -1,0 +1,36 @@
+package io.snapline.spark.plugin
+
+import java.util.{Collections, Map => JavaMap}
+
+import org.apache.spark.SparkContext
+import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
+
+import io.snapline.checkpoint.{Acknowledgement, Decline}
+
+/** Carries acknowledgements of checkpoints from executors to the driver: add this class to `spark.plugins`. */
+class SnaplinePlugin extends SparkPlugin {
+
+  override def driverPlugin(): DriverPlugin = new DriverPlugin {
+    override def init(context: SparkContext, plugin: PluginContext): JavaMap[String, String] = {
+      Checkpointing.open(plugin)
+      Collections.emptyMap()
+    }
+
+    /** On Spark's one dispatcher thread: whatever takes time is put off. */
+    override def receive(message: AnyRef): AnyRef = {
+      message match {
+        case ack: Acknowledgement => Checkpointing.acknowledged(ack)
+        case decline: Decline => Checkpointing.declined(decline)
+        case _ => ()
+      }
+      java.lang.Boolean.TRUE
+    }
+
+    override def shutdown(): Unit = Checkpointing.close()
+  }
+
+  override def executorPlugin(): ExecutorPlugin = new ExecutorPlugin {
+    override def init(plugin: PluginContext, extra: JavaMap[String, String]): Unit = ExecutorLink.open(plugin)
+    override def shutdown(): Unit = ExecutorLink.close()
+  }
+}

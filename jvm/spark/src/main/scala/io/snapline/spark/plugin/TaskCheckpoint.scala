@@ -1,0 +1,48 @@
+package io.snapline.spark.plugin
+
+import org.apache.spark.TaskContext
+
+import io.snapline.checkpoint._
+import io.snapline.snapshot.{HandleMeta, SnapshotListener}
+
+/** One store's part in a checkpoint, from its commit to the acknowledgement.
+  *
+  * Acknowledges when the handle is durable and the task has ended well: of two attempts only one has its output in the sink, and its state is the one
+  * to keep. What a failed attempt uploaded stays, named by nobody, until clean-up.
+  */
+private[spark] final class TaskCheckpoint(
+    query: String,
+    run: String,
+    checkpoint: Long,
+    store: StoreId,
+    task: TaskContext,
+    tell: AnyRef => Unit = ExecutorLink.tell
+) extends SnapshotListener {
+  private var ready: Option[AnyRef] = None
+  private var taskEndedWell = false
+
+  task.addTaskCompletionListener[Unit](ended => if (!ended.isFailed() && !ended.isInterrupted()) endedWell())
+
+  override def made(meta: HandleMeta, handleBytes: Long, syncMs: Long, asyncMs: Long): Unit = {
+    val files = meta.files.map(file => SharedFile(file.uid, file.length, file.crc32c))
+    val full = meta.stateBytes + handleBytes
+    val handle =
+      StateHandle(meta.ref, files, full, meta.uploadedFiles, meta.uploadedBytes, syncMs, asyncMs, handleBytes)
+    arrived(Acknowledgement(query, run, checkpoint, store, handle))
+  }
+
+  override def failed(reason: Exception): Unit = {
+    val message = s"${reason.getClass.getSimpleName}: ${reason.getMessage}"
+    arrived(Decline(query, run, checkpoint, store, FailureReason.AsyncFailure, message))
+  }
+
+  private def arrived(message: AnyRef): Unit = synchronized {
+    if (taskEndedWell) tell(message) else ready = Some(message)
+  }
+
+  private def endedWell(): Unit = synchronized {
+    taskEndedWell = true
+    ready.foreach(tell)
+    ready = None
+  }
+}
