@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.{InvalidConfiguration, StateNotFound}
 import io.snapline.snapshot.VersionedState
-import io.snapline.spark.plugin.{Barrier, RestorePoint, TaskCheckpoint}
+import io.snapline.spark.plugin.{TaskBarrier, RestorePoint, TaskCheckpoint}
 import io.snapline.spark.provider._
 
 /** The store of one partition of one stateful operator: set `spark.sql.streaming.stateStore.providerClass` to this class.
@@ -160,7 +160,7 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
   }
 
   /** The store's part in the checkpoint that its task's barrier asks for. */
-  private def checkpoint: Option[TaskCheckpoint] = Barrier.ofTask(runId).flatMap(_.checkpoint).map { number =>
+  private def checkpoint: Option[TaskCheckpoint] = TaskBarrier.ofTask(runId).flatMap(_.checkpoint).map { number =>
     val task = TaskContext.get()
     val store = StoreId(id.operatorId, id.partitionId, id.storeName)
     new TaskCheckpoint(StateInternals.queryId(task), runId.toString, number, store, task)
@@ -177,12 +177,12 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
     }
 
   private def load(version: Long, ckptId: Option[String], empty: Boolean = false): Unit = {
-    val barrier = Barrier.ofTask(runId)
+    val barrier = TaskBarrier.ofTask(runId)
     state.load(version, uid(version, ckptId, barrier), empty, interval = barrier.exists(_.interval))
   }
 
   /** In checkpoint format 1 Spark names no attempt, and the latest is taken: unless the query goes on from a checkpoint, which names one. */
-  private def uid(version: Long, ckptId: Option[String], barrier: Option[Barrier]): Option[String] =
+  private def uid(version: Long, ckptId: Option[String], barrier: Option[TaskBarrier]): Option[String] =
     if (conf.enableStateStoreCheckpointIds) ckptId
     else barrier.flatMap(_.restore).flatMap { metadata =>
       if (restorePoint.forall(_.metadata != metadata)) restorePoint = Some(RestorePoint.read(metadata, configuration))

@@ -3,122 +3,206 @@ package io.snapline.spark.plugin
 import java.util.UUID
 import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
 
-import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.streaming.StreamingQueryListener
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint._
+import io.snapline.error.StorageFailure
+import io.snapline.spark.SparkLineCheck
 
 /** Acts for one query's coordinator: events of Spark and of executors go in, files are written and deleted for what comes out.
   *
   * The coordinator is guarded by this object; what it asks for is done on one thread, in order, so that no caller waits for storage. Owns that thread and `folder`.
+  *
+  * @param durableBatches
+  *   every batch is durable by itself; checkpoints are extra
   */
 final class CheckpointDriver private[plugin] (
     folder: CheckpointFolder,
     settings: CoordinatorSettings,
+    durableBatches: Boolean,
+    maxParallelism: Int,
     logs: SparkLogs,
     closed: CheckpointDriver => Unit
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[CheckpointDriver])
-  private val coordinator = new CheckpointCoordinator(settings)
   private val worker: ScheduledExecutorService = Executors.newSingleThreadScheduledExecutor { (task: Runnable) =>
     val thread = new Thread(task, "snapline-coordinator")
     thread.setDaemon(true)
     thread
   }
+  private val requests = new RequestBoard
+  private var operators = Map.empty[Long, String]
+  private val deletions = new Deletions(folder.delete, folder.root.toString)
+  private var coordinator: CheckpointCoordinator = _
   private var run: Option[UUID] = None
-  private var query = ""
   private var replaying = false
   private var restore: Option[String] = None
-  private val plans = mutable.Map.empty[Long, Seq[PlannedOperator]]
-  @volatile private var failure: Option[String] = None
+  private var failure: Option[String] = None
 
   worker.scheduleWithFixedDelay(
-    () => quietly("tick")(coordinator.tick(now)),
+    () => event("a tick")(coordinator.tick(now)),
     CheckpointDriver.TickMs,
     CheckpointDriver.TickMs,
     TimeUnit.MILLISECONDS
   ): Unit
 
-  // ---- before the start, from Python
+  // ---- for the query's owner, in Python
 
-  /** The runs that follow replay batches one by one: they are durable at once and take no checkpoints. */
+  /** The runs that follow replay batches one by one: each is durable at once, and none is a barrier. */
   def replay(): Unit = synchronized(replaying = true)
 
   /** The runs that follow go on by themselves. */
   def goOn(): Unit = synchronized(replaying = false)
 
-  /** State of the checkpoint's version is loaded as this checkpoint names it. */
+  /** Stores whose version is that of this checkpoint load what it names. */
   def restoreFrom(checkpoint: Long): Unit = synchronized(restore = Some(folder.metadataPath(checkpoint)))
 
-  // ---- events of Spark
+  /** Asks for a checkpoint at the next barrier.
+    *
+    * @return
+    *   a number to ask `outcome` with
+    */
+  def trigger(): Long = synchronized {
+    if (coordinator == null) requests.refused("the query has not planned a batch yet")
+    else {
+      val (request, actions) = coordinator.requested(settings.retention.properties)
+      enqueue(actions)
+      request
+    }
+  }
 
-  private[plugin] def planned(batch: PlannedBatch): Barrier = synchronized {
-    if (replaying) Barrier(batch.run, interval = false, None, restore)
+  /** What became of a request: empty while it waits, `completed <number>`, or `failed <reason>`. */
+  def outcome(request: Long): String = synchronized(requests.outcome(request))
+
+  /** The checkpoints of this query since it was started, as JSON with the names of Flink's REST interface. */
+  def history: String = synchronized(if (coordinator == null) CheckpointHistory.Snapshot() else coordinator.history.snapshot).json
+
+  /** The query is over for good, by its owner's word: FINISHED, CANCELED, FAILED or SUSPENDED. Waits until what follows from it is done. */
+  def end(how: String): Unit = {
+    event("the end")(coordinator.ended(CheckpointDriver.ending(how), now))
+    close()
+  }
+
+  /** Waits for what was asked for, a checkpoint that is being written among it. */
+  override def close(): Unit = {
+    closed(this)
+    worker.shutdown()
+    worker.awaitTermination(CheckpointDriver.CloseWaitMs, TimeUnit.MILLISECONDS): Unit
+    folder.close()
+  }
+
+  // ---- events of Spark and of executors
+
+  private[plugin] def planned(batch: PlannedBatch): TaskBarrier = synchronized {
+    if (replaying) TaskBarrier(batch.run, interval = false, None, restore)
     else {
       if (!run.contains(batch.run)) begin(batch.run)
+      failure.foreach { reason =>
+        throw new StorageFailure(s"Checkpoints of ${folder.root} fail: $reason", "see to the cause; state since the last checkpoint is rebuilt at the restart.")
+      }
       // Spark plans a batch when the one before it is in the commit log.
       enqueue(coordinator.batchCommitted(batch.batch - 1, now))
-      val (checkpoint, actions) =
-        coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
-      checkpoint.foreach(plans.put(_, batch.operators))
-      enqueue(actions)
-      Barrier(batch.run, interval = settings.interval.isDefined, checkpoint, restore)
+      val barrier = coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
+      enqueue(barrier.actions)
+      operators = batch.operators.map(operator => operator.id -> operator.name).toMap
+      TaskBarrier(batch.run, interval = !durableBatches, barrier.checkpoint, restore)
     }
   }
 
   private def begin(started: UUID): Unit = {
+    if (coordinator == null) coordinator = new CheckpointCoordinator(folder.queryId, settings)
     run = Some(started)
-    query = folder.queryId
-    plans.clear()
-    enqueue(coordinator.started(query, started.toString, folder.completed().map(_.checkpoint), now))
+    failure = None
+    val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
+    enqueue(coordinator.started(started.toString, found, folder.highestId, now))
   }
 
   private[plugin] val listener: StreamingQueryListener = new StreamingQueryListener {
     override def onQueryStarted(event: StreamingQueryListener.QueryStartedEvent): Unit = ()
 
-    override def onQueryProgress(event: StreamingQueryListener.QueryProgressEvent): Unit =
-      if (isOurs(event.progress.runId)) quietly("progress")(coordinator.batchCommitted(event.progress.batchId, now))
+    // A query that has nothing to do plans no further batch.
+    override def onQueryProgress(progress: StreamingQueryListener.QueryProgressEvent): Unit =
+      event("a commit") {
+        if (run.contains(progress.progress.runId)) coordinator.batchCommitted(progress.progress.batchId, now) else Nil
+      }
 
-    override def onQueryTerminated(event: StreamingQueryListener.QueryTerminatedEvent): Unit =
-      if (isOurs(event.runId) && event.exception.isDefined) ended(JobStatus.Failed)
+    override def onQueryTerminated(event: StreamingQueryListener.QueryTerminatedEvent): Unit = ()
   }
 
-  private def isOurs(other: UUID): Boolean = synchronized(!replaying && run.contains(other))
+  private[plugin] def acknowledged(ack: Acknowledgement): Unit =
+    event("an acknowledgement")(coordinator.acknowledged(ack, now))
 
-  private[plugin] def acknowledged(ack: Acknowledgement): Unit = quietly("ack")(coordinator.acknowledged(ack, now))
-
-  private[plugin] def declined(decline: Decline): Unit = quietly("decline")(coordinator.declined(decline, now))
+  private[plugin] def declined(decline: Decline): Unit = event("a decline")(coordinator.declined(decline, now))
 
   // ---- acting
 
   private def now: Long = System.currentTimeMillis()
 
-  /** Runs a transition and queues what it asks for. */
-  private def quietly(event: String)(transition: => Seq[Action]): Unit =
-    try synchronized(enqueue(transition))
-    catch { case NonFatal(e) => log.error(s"The coordinator of ${folder.root} failed at $event.", e) }
+  private def event(what: String)(transition: => Seq[Action]): Unit =
+    try synchronized(if (coordinator != null) enqueue(transition))
+    catch { case NonFatal(e) => log.error(s"The coordinator of ${folder.root} failed at $what.", e) }
 
+  /** Under the lock, so that actions keep the order of the events. */
   private def enqueue(actions: Seq[Action]): Unit =
     if (actions.nonEmpty && !worker.isShutdown) worker.execute(() => actions.foreach(act))
 
   private def act(action: Action): Unit =
     try action match {
-        case Complete(pending) => complete(pending)
-        case Delete(checkpoint, files) => delete(checkpoint, files)
-        case Abort(id, reason) =>
-          log.warn(s"Checkpoint $id of ${folder.root} was aborted: ${reason.text}")
-          synchronized(plans.remove(id)): Unit
-        case FailQuery(reason) =>
-          failure = Some(reason)
-          log.error(s"The query on ${folder.root} has to fail: $reason")
-        case Purge(batch) => logs.purge(batch - 1)
+        case Action.Complete(checkpoint) => complete(checkpoint)
+        case Action.Abort(checkpoint, reason, message) =>
+          log.warn(s"Checkpoint ${checkpoint.id} of ${folder.root} was given up: ${reason.text} $message")
+          synchronized(checkpoint.requests.foreach(requests.failed(_, s"$reason: $message")))
+        case Action.Refuse(request, reason) => synchronized(requests.failed(request, s"$reason: ${reason.text}"))
+        case delete: Action.Delete => deletions.add(delete)
+        case Action.FailQuery(checkpoint, reason, message) =>
+          log.error(s"Checkpoint $checkpoint of ${folder.root} was one failure too many: ${reason.text} $message")
+          synchronized { failure = Some(s"checkpoint $checkpoint: $reason: $message") }
+        case Action.Purge(batch) => logs.purge(batch - 1)
       }
-    catch { case NonFatal(e) => log.warn(s"$action of ${folder.root} failed.", e) }
+    catch { case NonFatal(e) => log.warn(s"The coordinator of ${folder.root} could not do $action.", e) }
+
+  private def complete(p: PendingCheckpoint): Unit = {
+    val written =
+      try {
+        folder.verify(p.handles)
+        Right(folder.write(metadata(p, folder.entries(p.batch))))
+      } catch { case NonFatal(e) => Left(s"${e.getClass.getSimpleName}: ${e.getMessage}") }
+    synchronized {
+      val follows = written match {
+        case Right(bytes) =>
+          log.info(s"Checkpoint ${p.id} of ${folder.root} is complete: batch ${p.batch}, ${p.handles.size} stores.")
+          p.requests.foreach(requests.completed(_, p.id))
+          coordinator.metadataWritten(p.id, bytes, now)
+        case Left(reason) => coordinator.writeFailed(p.id, reason, now)
+      }
+      enqueue(follows)
+    }
+  }
+
+  private def metadata(p: PendingCheckpoint, entries: LogEntries): CheckpointMetadata = {
+    val (query, names) = synchronized((coordinator.query, operators))
+    val writer = WriterVersions(SparkLineCheck.version, org.apache.spark.SPARK_VERSION)
+    CheckpointMetadata.of(
+      query,
+      p,
+      names,
+      now,
+      entries.offsets,
+      entries.commit,
+      entries.watermarkMs,
+      maxParallelism,
+      writer
+    )
+  }
 }
 
-object CheckpointDriver {
+private object CheckpointDriver {
   private val TickMs = 100L
+  private val CloseWaitMs = 30000L
+
+  private def ending(name: String): Ending =
+    Ending.all.find(_.name == name).getOrElse(throw new IllegalArgumentException(s"$name is no end of a query."))
 }

@@ -17,7 +17,8 @@ import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
 /** The checkpoint folder of one query, as its driver uses it. Owns a few threads for what many stores need at once; any thread may call. */
 private[spark] final class CheckpointFolder(val root: Path, configuration: Configuration) extends AutoCloseable {
-  private val storage = new HadoopCheckpointStorage(root, configuration)
+  private val own = new Path(root, CheckpointFolder.Own)
+  private val storage = new HadoopCheckpointStorage(own, configuration)
   private lazy val fileSystem: FileSystem = root.getFileSystem(configuration)
   private lazy val threads: ExecutorService = Executors.newFixedThreadPool(
     CheckpointFolder.Threads,
@@ -31,21 +32,23 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   /** The id Spark gave the query; it is there before the first batch is planned. */
   def queryId: String = new ObjectMapper().readTree(text("metadata")).path("id").asText
 
-  /** The entry of a batch in `offsets` or `commits`; None if it is not there. */
-  def logEntry(log: String, batch: Long): Option[String] =
-    try Some(text(s"$log/$batch"))
-    catch { case _: StateNotFound => None }
+  /** Both entries of a batch that is committed. */
+  def entries(batch: Long): LogEntries = LogEntries(text(s"offsets/$batch"), text(s"commits/$batch"))
 
-  /** Checkpoints whose metadata is whole, oldest first. What is not whole never existed. */
-  def completed(): Seq[CheckpointMetadata] = {
-    val folder = new Path(root, CheckpointFolder.Own)
-    val names =
-      try fileSystem.listStatus(folder).toSeq.filter(_.isDirectory).map(_.getPath.getName)
+  /** Greatest number of a checkpoint, whole or not; 0 if there is none. */
+  def highestId: Long = ids.lastOption.getOrElse(0L)
+
+  /** Checkpoints whose metadata is whole, oldest first, and its length. What is not whole never existed. */
+  def completed(): Seq[(CheckpointMetadata, Long)] = ids.flatMap { id =>
+    try Some(CheckpointMetadata.read(storage, id))
+    catch { case _: SnaplineException => None }
+  }
+
+  private def ids: Seq[Long] = {
+    val found =
+      try fileSystem.listStatus(own).toSeq.filter(_.isDirectory)
       catch { case _: FileNotFoundException => Nil }
-    names.collect { case CheckpointFolder.Numbered(id) => id.toLong }.sorted.flatMap { id =>
-      try Some(CheckpointMetadata.read(storage, metadataName(id)))
-      catch { case _: SnaplineException => None }
-    }
+    found.flatMap(folder => CheckpointMetadata.number(folder.getPath.getName)).sorted
   }
 
   /** Reads every handle back before the metadata names it. Throws what is wrong with one. */
@@ -54,28 +57,30 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   }
 
   /** The checkpoint exists when this returns. */
-  def write(metadata: CheckpointMetadata): Long = CheckpointMetadata.write(storage, metadataName(metadata.id), metadata)
+  def write(metadata: CheckpointMetadata): Long = metadata.write(storage)
 
-  /** Metadata first: a checkpoint some of whose files are gone must not look whole. Files that are gone already are no error. */
-  def deleteMetadata(id: Long): Unit = {
-    storage.delete(metadataName(id)): Unit
-    fileSystem.delete(new Path(root, s"${CheckpointFolder.Own}/chk-$id"), false): Unit
+  /** Metadata first, and nothing else if it cannot be removed: a checkpoint some of whose files are gone must not look whole. Then handles, then what they named. */
+  def delete(what: Action.Delete): Unit = {
+    if (what.metadata) {
+      storage.delete(CheckpointMetadata.name(what.checkpoint)): Unit
+      removeFolder(what.checkpoint)
+    }
+    Seq(what.handles, what.tables).foreach(inParallel(_)(file => stateOf(file.store).delete(file.name): Unit))
   }
 
-  /** @param names relative to the store's folder */
-  def delete(store: StoreId, names: Seq[String]): Unit = {
-    val folder = stateOf(store)
-    inParallel(names)(name => folder.delete(name): Unit)
+  /** Only if nothing is left in it. */
+  private def removeFolder(checkpoint: Long): Unit = {
+    val folder = new Path(own, CheckpointMetadata.folder(checkpoint))
+    try if (fileSystem.listStatus(folder).isEmpty) fileSystem.delete(folder, false): Unit
+    catch { case _: FileNotFoundException => () }
   }
 
-  def metadataPath(id: Long): String = new Path(root, metadataName(id)).toString
+  def metadataPath(checkpoint: Long): String = new Path(own, CheckpointMetadata.name(checkpoint)).toString
 
   override def close(): Unit = threads.shutdown()
 
   private def stateOf(store: StoreId): CheckpointStorage =
     new HadoopCheckpointStorage(new Path(root, CheckpointFolder.stateFolder(store)), configuration)
-
-  private def metadataName(id: Long): String = s"${CheckpointFolder.Own}/chk-$id/_metadata"
 
   private def text(name: String): String = {
     val path = new Path(root, name)
@@ -101,11 +106,20 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
 private[spark] object CheckpointFolder {
   private val Threads = 4
   private val Own = "snapline"
-  private val Numbered = """chk-(\d{1,18})""".r
 
   /** As Spark lays it out: the store called `default` has no folder of its own. */
   def stateFolder(store: StoreId): String = {
     val partition = s"state/${store.operator}/${store.partition}"
     if (store.store == "default") partition else s"$partition/${store.store}"
   }
+}
+
+/** What Spark's two logs say of one batch, as they stand there. */
+private[spark] final case class LogEntries(offsets: String, commit: String) {
+
+  /** Of the batch after this one; 0 if there is none. A commit is a line with its format and one of JSON. */
+  def watermarkMs: Long =
+    commit.linesIterator.drop(1).nextOption().fold(0L) { json =>
+      new ObjectMapper().readTree(json).path("nextBatchWatermarkMs").asLong(0)
+    }
 }

@@ -4,13 +4,17 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkContext
 import org.apache.spark.api.plugin.PluginContext
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 
-import io.snapline.checkpoint.{Acknowledgement, CoordinatorSettings, Decline}
+import io.snapline.checkpoint.{Acknowledgement, CoordinatorSettings, Decline, RetentionPolicy}
 import io.snapline.error.InvalidConfiguration
+import io.snapline.keygroup.KeyGroups
+import io.snapline.spark.provider.ProviderSettings
 
 /** The coordinators of this driver, one for each query that was started with one. Any thread. */
 object Checkpointing {
@@ -30,23 +34,47 @@ object Checkpointing {
 
   /** Registers the query that is about to start on this checkpoint folder. Whoever calls closes it when the query has ended for good.
     *
-    * @param settings
-    *   names as in docs/settings.md, without their prefix
+    * @param intervalMs
+    *   below zero: every batch is durable by itself, and checkpoints are taken when somebody asks, and at the first barrier of a run
     */
-  def start(session: SparkSession, folder: String, settings: java.util.Map[String, String]): CheckpointDriver = {
+  def start(
+      session: SparkSession,
+      folder: String,
+      intervalMs: Long,
+      timeoutMs: Long,
+      minPauseMs: Long,
+      maxConcurrent: Int,
+      tolerableFailures: Int,
+      retained: Int,
+      retention: String
+  ): CheckpointDriver = {
     if (plugin == null) {
       throw new InvalidConfiguration(
         "Executors cannot acknowledge checkpoints: spark.plugins does not name io.snapline.spark.plugin.SnaplinePlugin.",
         "make the session with snapline.configure(), or add the class to spark.plugins before Spark starts."
       )
     }
-    val configuration = session.sessionState.newHadoopConf()
-    val path = qualified(folder, session)
+    val configuration = SessionInternals.hadoopConfiguration(session)
+    val path = qualified(folder, configuration)
+    val settings = CoordinatorSettings(
+      Some(if (intervalMs < 0) Long.MaxValue else intervalMs),
+      timeoutMs,
+      minPauseMs,
+      maxConcurrent,
+      tolerableFailures,
+      retained,
+      RetentionPolicy.named(retention)
+    )
     val driver = new CheckpointDriver(
       new CheckpointFolder(path, configuration),
-      CheckpointSettings.read(settings.asScala.toMap),
+      settings,
+      durableBatches = intervalMs < 0,
+      configuration.getInt(ProviderSettings.MaxParallelism, KeyGroups.DefaultMaxParallelism),
       new SparkLogs(session, path),
-      ended => drivers.remove(path.toString, ended): Unit
+      ended => {
+        drivers.remove(path.toString, ended)
+        session.streams.removeListener(ended.listener)
+      }
     )
     if (drivers.putIfAbsent(path.toString, driver) != null) {
       driver.close()
@@ -59,15 +87,15 @@ object Checkpointing {
     driver
   }
 
-  private def qualified(folder: String, session: SparkSession): Path = {
+  private def qualified(folder: String, configuration: Configuration): Path = {
     val path = new Path(folder)
-    path.getFileSystem(session.sessionState.newHadoopConf()).makeQualified(path)
+    path.getFileSystem(configuration).makeQualified(path)
   }
 
   /** Called on the stream's thread; what it sets reaches the tasks of this batch. */
   def planned(batch: PlannedBatch, context: SparkContext): Unit = {
     val driver = drivers.get(new Path(batch.stateFolder).getParent.toString)
-    if (driver != null) context.setLocalProperty(Barrier.Property, driver.planned(batch).text)
+    if (driver != null) context.setLocalProperty(TaskBarrier.Property, driver.planned(batch).text)
   }
 
   private[plugin] def acknowledged(ack: Acknowledgement): Unit = drivers.values.asScala.foreach(_.acknowledged(ack))

@@ -5,6 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 
+import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.InvalidConfiguration
 import io.snapline.keygroup.KeyGroups
 import io.snapline.snapshot.{SnapshotPolicy, StateSettings}
@@ -44,7 +45,7 @@ object ProviderSettings {
     */
   def read(conf: StateStoreConf, configuration: Configuration): ProviderSettings = {
     val set = configuration.getPropsWithPrefix(Prefix).asScala.map { case (name, value) => (Prefix + name) -> value }
-    set.keys.filterNot(known).toSeq.sorted.headOption.foreach { name =>
+    set.keys.filterNot(name => known(name) || name.startsWith(CoordinatorSettings.Prefix)).toSeq.sorted.headOption.foreach { name =>
       throw new InvalidConfiguration(
         s"$name is no setting of Snapline.",
         s"use one of ${known.toSeq.sorted.mkString(", ")}."

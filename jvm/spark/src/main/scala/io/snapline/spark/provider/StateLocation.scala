@@ -60,7 +60,7 @@ private[spark] final class StateLocation(
   private def namedByCheckpoints: Set[VersionRef] = {
     val store = StoreId(id.operatorId, id.partitionId, id.storeName)
     val checkpoints = new CheckpointFolder(new Path(id.checkpointRootLocation).getParent, configuration).completed()
-    checkpoints.flatMap(_.checkpoint.handles.get(store).map(_.ref)).toSet
+    checkpoints.flatMap(_._1.handles.get(store).map(_.ref)).toSet
   }
 
   /** Bytes written under another setting would be read wrongly. */

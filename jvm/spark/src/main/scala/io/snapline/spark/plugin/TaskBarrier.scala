@@ -15,19 +15,19 @@ import org.apache.spark.TaskContext
   * @param restore
   *   path of the `_metadata` this run goes on from
   */
-final case class Barrier(run: UUID, interval: Boolean, checkpoint: Option[Long], restore: Option[String]) {
+final case class TaskBarrier(run: UUID, interval: Boolean, checkpoint: Option[Long], restore: Option[String]) {
   def text: String = Seq(run.toString, interval.toString, checkpoint.fold("")(_.toString), restore.getOrElse("")).mkString("|")
 }
 
-object Barrier {
+object TaskBarrier {
   val Property = "snapline.barrier"
 
   /** None for every query that was not started with a coordinator. */
-  def ofTask(run: UUID): Option[Barrier] =
+  def ofTask(run: UUID): Option[TaskBarrier] =
     Option(TaskContext.get()).flatMap(task => Option(task.getLocalProperty(Property))).map(parse).filter(_.run == run)
 
-  private[plugin] def parse(text: String): Barrier = {
+  private[plugin] def parse(text: String): TaskBarrier = {
     val Array(run, interval, checkpoint, restore) = text.split("\\|", 4)
-    Barrier(UUID.fromString(run), interval.toBoolean, checkpoint.toLongOption, Some(restore).filter(_.nonEmpty))
+    TaskBarrier(UUID.fromString(run), interval.toBoolean, checkpoint.toLongOption, Some(restore).filter(_.nonEmpty))
   }
 }

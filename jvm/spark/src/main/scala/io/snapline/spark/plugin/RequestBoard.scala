@@ -1,0 +1,32 @@
+package io.snapline.spark.plugin
+
+import scala.collection.mutable
+
+/** What became of the checkpoints that people asked for. Guarded by its owner. */
+private[plugin] final class RequestBoard {
+  private val outcomes = mutable.LinkedHashMap.empty[Long, String]
+  private var lastRefused = 0L
+
+  def completed(request: Long, checkpoint: Long): Unit = put(request, s"completed $checkpoint")
+
+  def failed(request: Long, reason: String): Unit = put(request, s"failed $reason")
+
+  /** A request that the coordinator never saw; its number is below zero. */
+  def refused(reason: String): Long = {
+    lastRefused -= 1
+    failed(lastRefused, reason)
+    lastRefused
+  }
+
+  /** Empty while it waits. */
+  def outcome(request: Long): String = outcomes.getOrElse(request, "")
+
+  private def put(request: Long, outcome: String): Unit = {
+    outcomes.put(request, outcome)
+    if (outcomes.size > RequestBoard.Kept) outcomes.remove(outcomes.head._1): Unit
+  }
+}
+
+private object RequestBoard {
+  private val Kept = 1000
+}
