@@ -16,15 +16,19 @@ _PLAIN = re.compile(r"[A-Za-z0-9_-]+(\.sst)?")
 
 
 class Kind(Enum):
-    """The two kinds of framed file; the value is the ending of the name."""
+    """The kinds of framed file. The value is what its meta calls it, and in a store the ending of the name."""
 
     CHANGELOG = "changelog"
     HANDLE = "handle"
+    CHECKPOINT = "checkpoint"
 
     @property
     def magic(self) -> bytes:
         """The first eight bytes of the file."""
-        return b"SNAPCLOG" if self is Kind.CHANGELOG else b"SNAPHNDL"
+        return _MAGIC[self]
+
+
+_MAGIC = {Kind.CHANGELOG: b"SNAPCLOG", Kind.HANDLE: b"SNAPHNDL", Kind.CHECKPOINT: b"SNAPMETA"}
 
 
 class VersionRef(NamedTuple):

@@ -1,0 +1,42 @@
+"""Queries with checkpoints at an interval: their settings, and recovery by exact replay."""
+
+from snapline.query.choice import CheckpointChoice
+from snapline.query.config import CheckpointConfig, CheckpointingMode, ExternalizedCheckpointRetention
+from snapline.query.files import Files, LocalFiles
+from snapline.query.hadoop_files import HadoopFiles
+from snapline.query.journal import NO_CHECKPOINT, CheckpointRef, Journal
+from snapline.query.metadata import CheckpointMetadata, read_checkpoint
+from snapline.query.obstacles import Obstacle
+from snapline.query.plan_checks import check_replayable, find_obstacles
+from snapline.query.recovery import Recovery
+from snapline.query.restart import (
+    ExponentialDelayRestart,
+    FailureRateRestart,
+    FixedDelayRestart,
+    NoRestart,
+    RestartStrategy,
+)
+
+__all__ = [
+    "NO_CHECKPOINT",
+    "CheckpointChoice",
+    "CheckpointConfig",
+    "CheckpointMetadata",
+    "CheckpointRef",
+    "CheckpointingMode",
+    "ExponentialDelayRestart",
+    "ExternalizedCheckpointRetention",
+    "FailureRateRestart",
+    "Files",
+    "FixedDelayRestart",
+    "HadoopFiles",
+    "Journal",
+    "LocalFiles",
+    "NoRestart",
+    "Obstacle",
+    "Recovery",
+    "RestartStrategy",
+    "check_replayable",
+    "find_obstacles",
+    "read_checkpoint",
+]

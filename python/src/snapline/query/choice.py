@@ -1,0 +1,106 @@
+"""Which checkpoint a recovery takes."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from snapline.errors import CheckpointDamaged, StateNotFound
+from snapline.query.files import Files
+from snapline.query.journal import REPLAY, CheckpointRef
+from snapline.query.logs import COMMITS, OFFSETS, Log, LogEntry, parse_entry
+from snapline.query.metadata import CHECKPOINTS, CheckpointMetadata, metadata_name, read_checkpoint
+
+_CHECKPOINT = re.compile(r"chk-(\d{1,18})")
+_READERS = 8
+
+_log = logging.getLogger(__name__)
+
+
+class CheckpointChoice:
+    """The checkpoints in a folder. Sets damaged ones aside, by a rename of ``_metadata``."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def numbers(self) -> list[int]:
+        """Of those that have a ``_metadata``, ascending."""
+        matches = (_CHECKPOINT.fullmatch(name) for name in self._files.list(CHECKPOINTS))
+        numbers = sorted(int(match[1]) for match in matches if match is not None)
+        return [number for number in numbers if self._files.exists(metadata_name(number))]
+
+    def newest(self) -> CheckpointMetadata | None:
+        """The newest that is sound; the damaged ones above it are set aside. None: there is none.
+
+        Raises:
+            UnsupportedVersion: the newest is of a later version.
+            StorageFailure: the file system refused.
+        """
+        for number in reversed(self.numbers()):
+            try:
+                return self._checked(number)
+            except CheckpointDamaged as e:
+                self.set_aside(number, str(e))
+        return None
+
+    def by_number(self, number: int) -> CheckpointMetadata:
+        """The one asked for by hand; it is not set aside.
+
+        Raises:
+            StateNotFound: there is none of that number.
+            CheckpointDamaged: it is damaged.
+            UnsupportedVersion: it is of a later version.
+        """
+        there = self.numbers()
+        if number not in there:
+            names = ", ".join(map(str, there)) or "none"
+            raise StateNotFound(
+                f"no checkpoint {number} in {self._files.location}; there is {names}.", "ask for one of those."
+            )
+        return self._checked(number)
+
+    def set_aside(self, number: int, why: str) -> None:
+        """Takes a checkpoint out of the choice: for one whose state turns out to be damaged when it is loaded."""
+        name = metadata_name(number)
+        aside = f"{name}.damaged"
+        _log.warning("Checkpoint %d in %s is set aside as %s: %s", number, self._files.location, aside, why)
+        self._files.delete(aside)
+        self._files.rename(name, aside)
+
+    def _checked(self, number: int) -> CheckpointMetadata:
+        checkpoint = read_checkpoint(self._files, number)
+        names = list(checkpoint.handle_names())
+        with ThreadPoolExecutor(_READERS) as pool:
+            missing = [
+                name for name, there in zip(names, pool.map(self._files.exists, names), strict=True) if not there
+            ]
+        if missing:
+            raise self._damaged(checkpoint.ref, f"{missing[0]} and {len(missing) - 1} more of its files are missing")
+        self._check_entry(checkpoint, OFFSETS, checkpoint.offsets, lambda entry: (entry.metadata, entry.offsets))
+        # The ids of the states may be those of a replay, the watermark is not.
+        self._check_entry(checkpoint, COMMITS, checkpoint.commit, lambda entry: entry.watermark_ms)
+        return checkpoint
+
+    def _check_entry(
+        self, checkpoint: CheckpointMetadata, folder: str, text: str, content: Callable[[LogEntry], object]
+    ) -> None:
+        """That the log goes on from this very checkpoint, and was not written anew since."""
+        log = Log(self._files, folder)
+        # While a recovery is under way, the original entries of later batches are hidden.
+        hidden = Log(self._files, f"{REPLAY}/{folder}")
+        try:
+            is_hidden = self._files.exists(hidden.name(checkpoint.batch))
+            there = (hidden if is_hidden else log).read(checkpoint.batch)
+        except StateNotFound:
+            raise self._damaged(checkpoint.ref, f"{log.name(checkpoint.batch)} is missing") from None
+        named = parse_entry(checkpoint.batch, text.encode(), metadata_name(checkpoint.id))
+        if content(there) != content(named):
+            raise self._damaged(checkpoint.ref, f"{log.name(checkpoint.batch)} is not the entry it was taken with")
+
+    def _damaged(self, checkpoint: CheckpointRef, what: str) -> CheckpointDamaged:
+        return CheckpointDamaged(
+            f"checkpoint {checkpoint.id} of batch {checkpoint.batch} in {self._files.location}: {what}.",
+            "take an older checkpoint (restore=), or restore the file from a backup.",
+        )

@@ -1,0 +1,153 @@
+"""The files of a checkpoint folder, as far as a recovery reads, moves and writes them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from snapline.errors import SnaplineError, StateNotFound, StorageFailure
+
+
+class Files(Protocol):
+    """A checkpoint folder. Names are relative to it, ``/`` between parts. Every method may raise StorageFailure.
+
+    Hadoop keeps a checksum ``.name.crc`` beside a file of a local file system. It belongs to the file: it goes where
+    the file goes, and away with it. One that stays behind blocks Spark's next write of that name.
+    """
+
+    @property
+    def location(self) -> str:
+        """The folder, for messages."""
+
+    def list(self, folder: str) -> list[str]:
+        """Names of what lies directly in a folder, in order, hidden ones left out; empty if there is no such folder."""
+
+    def exists(self, name: str) -> bool:
+        """Whether a file or a folder is there."""
+
+    def read(self, name: str) -> bytes:
+        """A small file, whole.
+
+        Raises:
+            StateNotFound: it does not exist.
+        """
+
+    def write_new(self, name: str, data: bytes) -> None:
+        """Makes a file that appears whole or not at all, and the folders it lies in.
+
+        Raises:
+            StorageFailure: there is one of that name.
+        """
+
+    def rename(self, source: str, target: str) -> None:
+        """Moves a file, and makes the folders it goes to. Nothing is ever overwritten.
+
+        Raises:
+            StateNotFound: there is no source.
+            StorageFailure: there is a target.
+        """
+
+    def delete(self, name: str) -> None:
+        """Removes a file, or a folder with all that is in it; of a file that is not there, what was left behind."""
+
+
+class LocalFiles:
+    """A folder of this machine, without a JVM."""
+
+    def __init__(self, location: str | os.PathLike[str]) -> None:
+        self._base = Path(location).absolute()
+
+    @property
+    def location(self) -> str:
+        return str(self._base)
+
+    def list(self, folder: str) -> list[str]:
+        with _translate("list", self._path(folder)):
+            try:
+                return sorted(path.name for path in self._path(folder).iterdir() if not path.name.startswith("."))
+            except FileNotFoundError:
+                return []
+
+    def exists(self, name: str) -> bool:
+        return self._path(name).exists()
+
+    def read(self, name: str) -> bytes:
+        with _translate("read", self._path(name)):
+            return self._path(name).read_bytes()
+
+    def write_new(self, name: str, data: bytes) -> None:
+        path = self._path(name)
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4()}.tmp")
+        with _translate("write", path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            try:
+                checksum_path(path).unlink(missing_ok=True)
+                # A link, unlike a rename, fails where there is one already.
+                path.hardlink_to(temporary)
+            except FileExistsError:
+                raise already_there(str(path)) from None
+            finally:
+                temporary.unlink()
+
+    def rename(self, source: str, target: str) -> None:
+        old, new = self._path(source), self._path(target)
+        with _translate("rename", old):
+            if not old.exists():
+                raise not_there(str(old))
+            if new.exists():
+                raise already_there(str(new))
+            new.parent.mkdir(parents=True, exist_ok=True)
+            # The checksum first: what a crash leaves behind then lies beside no file of that name that Spark may write.
+            if checksum_path(old).exists():
+                checksum_path(old).replace(checksum_path(new))
+            else:
+                checksum_path(new).unlink(missing_ok=True)
+            old.rename(new)
+
+    def delete(self, name: str) -> None:
+        path = self._path(name)
+        with _translate("delete", path):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+                checksum_path(path).unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self._base / name
+
+
+def checksum_path(path: Path) -> Path:
+    """Where Hadoop keeps the checksum of a file."""
+    return path.with_name(f".{path.name}.crc")
+
+
+def already_there(path: str) -> StorageFailure:
+    """The error for a name that is taken."""
+    return StorageFailure(f"{path} exists already.", "see that no second driver uses this checkpoint, and start again.")
+
+
+def not_there(path: str) -> StateNotFound:
+    """The error for a file that is missing."""
+    return StateNotFound(f"{path} does not exist.", "check the path, and that nobody removes files of a checkpoint.")
+
+
+@contextmanager
+def _translate(act: str, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except SnaplineError:
+        raise
+    except FileNotFoundError:
+        raise not_there(str(path)) from None
+    except OSError as e:
+        raise StorageFailure(f"could not {act} {path}: {e}.", "check its permissions, and the space left.") from e

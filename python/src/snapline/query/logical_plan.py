@@ -1,0 +1,121 @@
+"""Spark's analyzed plan, as far as its checks look at it. Every property is a call to the JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_TEXT = 120
+
+
+class Source(NamedTuple):
+    """A streaming source: its name, and its options with names in lower case."""
+
+    name: str
+    options: Mapping[str, str]
+
+
+class Plan:
+    """A node of a logical plan."""
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self.name = str(node.getClass().getSimpleName())
+
+    @property
+    def is_streaming(self) -> bool:
+        return bool(self._node.isStreaming())
+
+    @property
+    def text(self) -> str:
+        """The node in one line."""
+        return _shorten(str(self._node.simpleString(_TEXT)))
+
+    @property
+    def children(self) -> Iterator[Plan]:
+        return map(Plan, _items(self._node.children()))
+
+    @property
+    def expressions_deterministic(self) -> bool:
+        """Whether those of this node are; False where a child below has one that is not."""
+        return bool(self._node.deterministic())
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        return map(Expression, _items(self._node.expressions()))
+
+    @property
+    def source(self) -> Source | None:
+        """None: this node is no source."""
+        if self.name == "StreamingRelation":
+            source = self._node.dataSource()
+            return Source(str(self._node.sourceName()), _lower(_entries(source.options())))
+        if self.name == "StreamingRelationV2":
+            options = self._node.extraOptions().asCaseSensitiveMap()
+            return Source(str(self._node.sourceName()), _lower({key: options[key] for key in options}))
+        return None
+
+
+class Expression:
+    """An expression and what is below it."""
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self.name = str(node.getClass().getSimpleName())
+
+    @property
+    def deterministic(self) -> bool:
+        return bool(self._node.deterministic())
+
+    @property
+    def text(self) -> str:
+        """As SQL writes it, nearly."""
+        return _shorten(str(self._node.toString()))
+
+    @property
+    def children(self) -> list[Expression]:
+        return [Expression(child) for child in _items(self._node.children())]
+
+
+@dataclass(frozen=True)
+class WriterSettings:
+    """Of a DataStreamWriter: the class of its trigger, and its options with names in lower case."""
+
+    trigger: str
+    options: Mapping[str, str]
+
+    @classmethod
+    def of(cls, writer: DataStreamWriter) -> WriterSettings:
+        """Spark's writer gives out neither: they are read from its fields."""
+        java: Any = writer._jwrite
+        trigger = _field(java, "trigger")
+        # A trigger that is an object has a class name ending in $.
+        return cls(str(trigger.getClass().getSimpleName()).rstrip("$"), _lower(_entries(_field(java, "extraOptions"))))
+
+
+def _field(java: Any, name: str) -> Any:
+    field = java.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(java)
+
+
+def _items(seq: Any) -> Iterator[Any]:
+    return (seq.apply(index) for index in range(seq.size()))
+
+
+def _entries(scala_map: Any) -> dict[str, str]:
+    pairs = scala_map.toSeq()
+    return {str(pair._1()): str(pair._2()) for pair in _items(pairs)}
+
+
+def _lower(options: Mapping[str, str]) -> dict[str, str]:
+    return {str(name).lower(): str(value) for name, value in options.items()}
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _TEXT else line[: _TEXT - 3] + "..."

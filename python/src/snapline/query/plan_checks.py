@@ -1,0 +1,107 @@
+"""What in a query cannot be replayed: refused, or warned of, before it starts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from snapline.errors import InvalidConfiguration
+from snapline.query.logical_plan import Expression, Plan, WriterSettings
+from snapline.query.obstacles import (
+    ORDER_DEPENDENT,
+    REPLAYABLE,
+    Obstacle,
+    of_expression,
+    of_node,
+    of_source,
+    of_writer,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+# What keeps state when its input is a stream; a join needs two of them.
+_STATEFUL = {
+    "Aggregate",
+    "Deduplicate",
+    "DeduplicateWithinWatermark",
+    "Distinct",
+    "FlatMapGroupsInPandasWithState",
+    "FlatMapGroupsWithState",
+    "GlobalLimit",
+    "KeyedProcess",
+    "TransformWithState",
+    "TransformWithStateInPySpark",
+}
+
+_log = logging.getLogger(__name__)
+
+
+def check_replayable(writer: DataStreamWriter) -> list[Obstacle]:
+    """Refuses a query whose batches cannot be replayed; what may make a replay differ is logged as a warning.
+
+    Returns:
+        What was warned of.
+
+    Raises:
+        InvalidConfiguration: batches cannot be replayed; every reason is named.
+    """
+    obstacles = [*of_writer(WriterSettings.of(writer)), *find_obstacles(writer._df)]
+    refused = [obstacle for obstacle in obstacles if obstacle.fatal]
+    if refused:
+        raise InvalidConfiguration(
+            "with checkpoints at an interval, batches are replayed after a failure, and these cannot be: "
+            + "; ".join(obstacle.found for obstacle in refused)
+            + ".",
+            "; ".join(dict.fromkeys(obstacle.action for obstacle in refused))
+            + "; or leave out the interval, so that every batch is durable by itself.",
+        )
+    for obstacle in obstacles:
+        _log.warning(
+            "After a failure, a replay may rebuild another state than the one whose output the sink has: %s. Do: %s.",
+            obstacle.found,
+            obstacle.action,
+        )
+    return obstacles
+
+
+def find_obstacles(df: DataFrame) -> list[Obstacle]:
+    """In the plan of a streaming DataFrame, as far as it leads to state: what comes after state alters none."""
+    found = _walk(Plan(df._jdf.queryExecution().analyzed()), feeds_state=False)
+    return list(dict.fromkeys(found))
+
+
+def _walk(node: Plan, feeds_state: bool) -> Iterator[Obstacle]:
+    if not node.is_streaming:
+        # A static side is read anew by every batch; Spark itself promises nothing of it.
+        return
+    feeds_state = feeds_state or _keeps_state(node)
+    source = node.source
+    if source is not None:
+        yield from of_source(source.name, source.options)
+    if feeds_state:
+        yield from of_node(node.name, node.text)
+        if not node.expressions_deterministic:
+            for expression in node.expressions:
+                yield from _walk_expression(expression)
+    for child in node.children:
+        yield from _walk(child, feeds_state)
+
+
+def _keeps_state(node: Plan) -> bool:
+    if node.name == "Join":
+        return all(child.is_streaming for child in node.children)
+    return node.name in _STATEFUL
+
+
+def _walk_expression(expression: Expression) -> Iterator[Obstacle]:
+    """Down to what is not deterministic by itself, and not through a child."""
+    if expression.deterministic or expression.name in REPLAYABLE:
+        return
+    inner = [child for child in expression.children if not child.deterministic]
+    for child in inner:
+        yield from _walk_expression(child)
+    if not inner or expression.name in ORDER_DEPENDENT:
+        yield of_expression(expression.name, expression.text)

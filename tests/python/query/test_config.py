@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snapline.errors import InvalidConfiguration
+from snapline.query import CheckpointConfig, CheckpointingMode, ExternalizedCheckpointRetention
+from snapline.query.duration import format_duration, parse_duration
+
+PREFIX = "spark.snapline.execution.checkpointing."
+
+
+def test_defaults_are_flinks() -> None:
+    config = CheckpointConfig()
+    assert not config.takes_checkpoints
+    assert config.to_conf() == {
+        PREFIX + "mode": "EXACTLY_ONCE",
+        PREFIX + "timeout": "10 min",
+        PREFIX + "min-pause": "0 ms",
+        PREFIX + "max-concurrent-checkpoints": "1",
+        PREFIX + "tolerable-failed-checkpoints": "0",
+        PREFIX + "externalized-checkpoint-retention": "NO_EXTERNALIZED_CHECKPOINTS",
+        PREFIX + "num-retained": "1",
+    }
+
+
+def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
+    config = CheckpointConfig(
+        interval=timedelta(seconds=10),
+        mode="exactly_once",
+        timeout=timedelta(minutes=2),
+        min_pause=timedelta(milliseconds=500),
+        tolerable_failed_checkpoints=3,
+        externalized_checkpoint_retention="RETAIN_ON_CANCELLATION",
+        num_retained=5,
+    )
+    assert config.mode is CheckpointingMode.EXACTLY_ONCE
+    assert config.externalized_checkpoint_retention is ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
+    conf = config.to_conf()
+    assert conf[PREFIX + "interval"] == "10 s"
+    assert conf[PREFIX + "min-pause"] == "500 ms"
+    assert CheckpointConfig.from_conf({**conf, "spark.app.name": "x", "spark.snapline.max-parallelism": "8"}) == config
+
+
+@pytest.mark.parametrize(
+    ("bad", "setting"),
+    [
+        ({"interval": timedelta(milliseconds=9)}, "interval"),
+        ({"interval": 10}, "interval"),
+        ({"timeout": timedelta(0)}, "timeout"),
+        ({"timeout": timedelta(days=366)}, "timeout"),
+        ({"min_pause": timedelta(seconds=-1)}, "min-pause"),
+        ({"max_concurrent_checkpoints": 0}, "max-concurrent-checkpoints"),
+        ({"max_concurrent_checkpoints": True}, "max-concurrent-checkpoints"),
+        ({"tolerable_failed_checkpoints": -1}, "tolerable-failed-checkpoints"),
+        ({"num_retained": 0}, "num-retained"),
+        ({"num_retained": 1.5}, "num-retained"),
+        ({"mode": "AT_LEAST_ONCE"}, "mode"),
+        ({"mode": 1}, "mode"),
+        ({"externalized_checkpoint_retention": "KEEP"}, "externalized-checkpoint-retention"),
+        ({"min_pause": timedelta(seconds=1), "max_concurrent_checkpoints": 2}, "min-pause"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(bad: dict[str, Any], setting: str) -> None:
+    with pytest.raises(InvalidConfiguration, match=PREFIX + setting):
+        CheckpointConfig(**bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("interval", "ten"),
+        ("interval", "10 parsecs"),
+        ("timeout", "999999999999999 d"),
+        ("num-retained", "many"),
+        ("num-retained", "٣"),
+        ("max-concurrent-checkpoints", "-1"),
+        ("unaligned", "true"),
+    ],
+)
+def test_bad_settings_are_refused_by_name(name: str, value: str) -> None:
+    with pytest.raises(InvalidConfiguration, match=PREFIX + name):
+        CheckpointConfig.from_conf({PREFIX + name: value})
+
+
+@pytest.mark.parametrize(
+    ("text", "millis"),
+    [("10 s", 10_000), ("10s", 10_000), ("250", 250), ("5 min", 300_000), ("1 H", 3_600_000), ("2 days", 172_800_000)],
+)
+def test_durations_are_flinks(text: str, millis: int) -> None:
+    assert parse_duration("it", text) == timedelta(milliseconds=millis)
+
+
+@given(st.integers(0, 10**12))
+def test_durations_come_back(millis: int) -> None:
+    duration = timedelta(milliseconds=millis)
+    assert parse_duration("it", format_duration(duration)) == duration

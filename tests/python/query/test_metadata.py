@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snapline.errors import CheckpointDamaged, StateNotFound, UnsupportedVersion
+from snapline.format import Kind
+from snapline.query import CheckpointChoice, CheckpointRef, Recovery, read_checkpoint
+from snapline.query.metadata import parse_checkpoint
+
+from ..format.writer import make_uid, write_frame
+from .fakes import Crash, FakeFiles, FakeSpark
+
+
+def make_meta(number: int, batch: int, spark: FakeSpark) -> dict[str, Any]:
+    def handle(partition: int, store: int) -> dict[str, Any]:
+        uid = make_uid(1_770_000_000_000 + number * 100 + store * 10 + partition)
+        return {
+            "partition": partition,
+            "version": batch + 1,
+            "uid": uid,
+            "bytes": 10,
+            "uploadedBytes": 3,
+            "files": 2,
+        }
+
+    return {
+        "kind": "checkpoint",
+        "id": number,
+        "query": "q",
+        "run": "r",
+        "batch": batch,
+        "properties": "CHECKPOINT_RETAINED_ON_FAILURE",
+        "triggered": 1,
+        "acknowledged": 2,
+        "completed": 3,
+        "operators": [
+            {
+                "id": 0,
+                "name": "stateStoreSave",
+                "parallelism": 2,
+                "stores": [{"name": "default", "partitions": [handle(0, 0), handle(1, 0)]}],
+            },
+            {
+                "id": 1,
+                "name": "symmetricHashJoin",
+                "parallelism": 1,
+                "stores": [{"name": "left-keyToNumValues", "partitions": [handle(0, 1)]}],
+            },
+        ],
+        "offsets": spark.offsets(batch).decode(),
+        "commit": spark.commit(batch, 0).decode(),
+        "watermark": batch * 1000,
+        "maxParallelism": 57_600,
+        "writer": "0.1.0",
+        "spark": "4.2.0",
+        "later": {"more": 1},
+    }
+
+
+def frame(meta: dict[str, Any], number: int = 1) -> bytes:
+    return write_frame(Kind.CHECKPOINT, [], json.dumps(meta).encode(), number=number)
+
+
+def add(files: FakeFiles, spark: FakeSpark, number: int, batch: int, **changes: Any) -> None:
+    meta = make_meta(number, batch, spark) | changes
+    data = frame(meta)
+    files.put(f"snapline/chk-{number}/_metadata", data)
+    for name in parse_checkpoint(data, "it").handle_names():
+        files.put(name, b"")
+
+
+@pytest.fixture
+def files() -> FakeFiles:
+    """Checkpoints 3, 4 and 5 of batches 1, 3 and 4; and one that was never complete."""
+    files = FakeFiles()
+    spark = FakeSpark(files, 1)
+    spark.write_logs(5, 6)
+    for number, batch in [(3, 1), (4, 3), (5, 4)]:
+        add(files, spark, number, batch)
+    files.put("snapline/chk-6/other", b"")
+    files.put("snapline/chk-x/_metadata", b"")
+    return files
+
+
+def test_reads_all_members(files: FakeFiles) -> None:
+    checkpoint = read_checkpoint(files, 4)
+    assert checkpoint.ref == CheckpointRef(4, 3)
+    assert checkpoint.properties == "CHECKPOINT_RETAINED_ON_FAILURE"
+    assert (checkpoint.triggered, checkpoint.acknowledged, checkpoint.completed) == (1, 2, 3)
+    assert (checkpoint.max_parallelism, checkpoint.watermark) == (57_600, 3000)
+    assert [operator.parallelism for operator in checkpoint.operators] == [2, 1]
+    names = list(checkpoint.handle_names())
+    assert [name.rpartition("/")[0] for name in names] == ["state/0/0", "state/0/1", "state/1/0/left-keyToNumValues"]
+    assert all(name.rpartition("/")[2].startswith("4_") and name.endswith(".handle") for name in names)
+
+
+def members() -> list[str]:
+    return sorted(make_meta(1, 1, FakeSpark(FakeFiles(), 1)).keys() - {"later"})
+
+
+@pytest.mark.parametrize("member", members())
+@pytest.mark.parametrize("value", [None, [1], -1, True])
+def test_a_missing_member_or_one_of_another_type_is_damage(member: str, value: Any) -> None:
+    meta = make_meta(1, 1, FakeSpark(FakeFiles(), 1))
+    if value is None:
+        del meta[member]
+    else:
+        meta[member] = value
+    with pytest.raises(CheckpointDamaged, match="its meta cannot be read"):
+        parse_checkpoint(frame(meta), "chk-1/_metadata")
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("stores", 0, "name"), "../../x"),
+        (("stores", 0, "partitions", 0, "uid"), "../x"),
+        (("stores", 0, "partitions", 0, "version"), 1),
+        (("stores", 0, "partitions", 0, "partition"), 1),
+        (("parallelism",), 3),
+    ],
+)
+def test_what_cannot_be_is_damage(place: tuple[Any, ...], value: Any) -> None:
+    meta = make_meta(1, 1, FakeSpark(FakeFiles(), 1))
+    item = meta["operators"][0]
+    for step in place[:-1]:
+        item = item[step]
+    item[place[-1]] = value
+    with pytest.raises(CheckpointDamaged):
+        parse_checkpoint(frame(meta), "chk-1/_metadata")
+
+
+@given(st.data())
+def test_no_changed_byte_passes(data: st.DataObject) -> None:
+    whole = frame(make_meta(1, 1, FakeSpark(FakeFiles(), 1)))
+    position = data.draw(st.integers(0, len(whole) - 1))
+    change = data.draw(st.integers(1, 255))
+    broken = whole[:position] + bytes([whole[position] ^ change]) + whole[position + 1 :]
+    with pytest.raises(CheckpointDamaged):
+        parse_checkpoint(broken, "it")
+    with pytest.raises(CheckpointDamaged):
+        parse_checkpoint(whole[:position], "it")
+
+
+def test_a_later_format_is_told() -> None:
+    with pytest.raises(UnsupportedVersion):
+        parse_checkpoint(frame(make_meta(1, 1, FakeSpark(FakeFiles(), 1)), number=2), "it")
+
+
+def test_takes_the_newest(files: FakeFiles) -> None:
+    choice = CheckpointChoice(files)
+    assert choice.numbers() == [3, 4, 5]
+    newest = choice.newest()
+    assert newest is not None
+    assert newest.id == 5
+    assert choice.by_number(3).id == 3
+
+
+def test_sets_damaged_ones_aside(files: FakeFiles, caplog: pytest.LogCaptureFixture) -> None:
+    files.files["snapline/chk-5/_metadata"] = files.files["snapline/chk-5/_metadata"][:-1]
+    del files.files[next(name for name in files.files if name.startswith("state/1/0") and "/4_" in name)]
+    newest = CheckpointChoice(files).newest()
+    assert newest is not None
+    assert newest.id == 3
+    assert [record.getMessage().split(" is set aside")[0] for record in caplog.records] == [
+        "Checkpoint 5 in memory:/checkpoint",
+        "Checkpoint 4 in memory:/checkpoint",
+    ]
+    assert CheckpointChoice(files).numbers() == [3]
+    assert "snapline/chk-4/_metadata.damaged" in files.files
+
+
+def test_without_a_sound_one_there_is_none(files: FakeFiles) -> None:
+    for number in (3, 4, 5):
+        files.files[f"snapline/chk-{number}/_metadata"] = b""
+    assert CheckpointChoice(files).newest() is None
+
+
+@pytest.mark.parametrize("log", ["offsets", "commits"])
+def test_logs_that_were_written_anew_are_damage(files: FakeFiles, log: str) -> None:
+    files.files[f"{log}/4"] = files.files[f"{log}/3"]
+    with pytest.raises(CheckpointDamaged, match=f"{log}/4 is not the entry it was taken with"):
+        CheckpointChoice(files).by_number(5)
+
+
+def test_one_asked_for_is_not_set_aside(files: FakeFiles) -> None:
+    files.files["snapline/chk-4/_metadata"] = b""
+    with pytest.raises(CheckpointDamaged):
+        CheckpointChoice(files).by_number(4)
+    assert CheckpointChoice(files).numbers() == [3, 4, 5]
+
+
+def test_one_that_is_not_there_is_told_with_those_that_are(files: FakeFiles) -> None:
+    with pytest.raises(StateNotFound, match="there is 3, 4, 5"):
+        CheckpointChoice(files).by_number(6)
+
+
+def test_a_recovery_under_way_hides_no_checkpoint(files: FakeFiles) -> None:
+    def die(batch: int) -> None:
+        raise Crash
+
+    with pytest.raises(Crash):
+        Recovery(files).run(CheckpointRef(3, 1), die)
+    newest = CheckpointChoice(files).newest()
+    assert newest is not None
+    assert newest.id == 5
+
+
+def test_one_that_lies_in_anothers_folder_is_damage(files: FakeFiles) -> None:
+    files.files["snapline/chk-5/_metadata"] = files.files["snapline/chk-4/_metadata"]
+    with pytest.raises(CheckpointDamaged, match="that of checkpoint 4"):
+        CheckpointChoice(files).by_number(5)
