@@ -25,6 +25,7 @@ SETTINGS = (MODE, INTERVAL, TIMEOUT, MIN_PAUSE, MAX_CONCURRENT, TOLERABLE_FAILED
 
 # CheckpointCoordinatorConfiguration.MINIMAL_CHECKPOINT_TIME of Flink.
 _MINIMAL = timedelta(milliseconds=10)
+_MILLISECOND = timedelta(milliseconds=1)
 _LONGEST = timedelta(days=365)
 _MOST = 2**31 - 1
 
@@ -43,6 +44,13 @@ class ExternalizedCheckpointRetention(str, Enum):
     RETAIN_ON_CANCELLATION = "RETAIN_ON_CANCELLATION"
 
 
+_POLICIES = {
+    ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS: "NEVER_RETAIN_AFTER_TERMINATION",
+    ExternalizedCheckpointRetention.DELETE_ON_CANCELLATION: "RETAIN_ON_FAILURE",
+    ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION: "RETAIN_ON_CANCELLATION",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class CheckpointConfig:
     """Settings of the checkpoints of one query.
@@ -55,7 +63,8 @@ class CheckpointConfig:
         min_pause: least time between the end of a checkpoint and the next trigger. Implies one checkpoint at a time.
         max_concurrent_checkpoints: how many may be on their way at once.
         tolerable_failed_checkpoints: how many may fail in a row before the query fails.
-        externalized_checkpoint_retention: what becomes of the newest checkpoints when the query ends.
+        externalized_checkpoint_retention: what becomes of the newest checkpoints when the query ends. Unlike Flink's,
+            the default keeps them: a Spark query is stopped and started again on its checkpoint folder all the time.
         num_retained: how many complete checkpoints are kept.
 
     Raises:
@@ -69,7 +78,7 @@ class CheckpointConfig:
     max_concurrent_checkpoints: int = 1
     tolerable_failed_checkpoints: int = 0
     externalized_checkpoint_retention: ExternalizedCheckpointRetention | str = (
-        ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
+        ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
     )
     num_retained: int = 1
 
@@ -112,6 +121,18 @@ class CheckpointConfig:
             NUM_RETAINED: str(self.num_retained),
         }
         return conf if self.interval is None else {INTERVAL: format_duration(self.interval), **conf}
+
+    def to_coordinator(self) -> tuple[int, int, int, int, int, int, str]:
+        """As the jar's coordinator takes them: durations in ms, an interval of -1 for none."""
+        return (
+            -1 if self.interval is None else self.interval // _MILLISECOND,
+            self.timeout // _MILLISECOND,
+            self.min_pause // _MILLISECOND,
+            self.max_concurrent_checkpoints,
+            self.tolerable_failed_checkpoints,
+            self.num_retained,
+            _POLICIES[ExternalizedCheckpointRetention(self.externalized_checkpoint_retention)],
+        )
 
     @classmethod
     def from_conf(cls, conf: Mapping[str, str]) -> CheckpointConfig:

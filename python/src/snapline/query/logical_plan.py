@@ -83,9 +83,10 @@ class Expression:
 
 @dataclass(frozen=True)
 class WriterSettings:
-    """Of a DataStreamWriter: the class of its trigger, and its options with names in lower case."""
+    """Of a DataStreamWriter: the class of its trigger, its output mode, and its options with names in lower case."""
 
     trigger: str
+    output_mode: str
     options: Mapping[str, str]
 
     @classmethod
@@ -94,7 +95,8 @@ class WriterSettings:
         java: Any = writer._jwrite
         trigger = _field(java, "trigger")
         # A trigger that is an object has a class name ending in $.
-        return cls(str(trigger.getClass().getSimpleName()).rstrip("$"), _lower(_entries(_field(java, "extraOptions"))))
+        mode = str(_field(java, "outputMode").toString())
+        return cls(str(trigger.getClass().getSimpleName()).rstrip("$"), mode, _lower(_entries(_field(java, "extraOptions"))))
 
 
 def _field(java: Any, name: str) -> Any:

@@ -28,7 +28,7 @@ class PartitionHandle:
 
     Attributes:
         bytes: of all files that the handle names.
-        uploaded_bytes: of those that this checkpoint wrote itself.
+        uploaded_bytes: of the files that this checkpoint wrote itself.
     """
 
     partition: int
@@ -145,7 +145,7 @@ def _checkpoint(meta: Any) -> CheckpointMetadata:
     if _text(meta, "kind") != Kind.CHECKPOINT.value:
         raise ValueError("it is not that of a checkpoint")
     checkpoint = CheckpointMetadata(
-        id=_count(meta, "id"),
+        id=_count(meta, "checkpoint"),
         query=_text(meta, "query"),
         run=_text(meta, "run"),
         batch=_count(meta, "batch"),
@@ -189,7 +189,11 @@ def _handle(item: dict[str, Any]) -> PartitionHandle:
     if not is_uid(uid):
         raise ValueError("a uid is no UUID of version 7")
     ref = VersionRef(_count(item, "version"), uid)
-    return PartitionHandle(_count(item, "partition"), ref, _count(item, "bytes"), _count(item, "uploadedBytes"))
+    uploaded = item.get("uploaded")
+    if not isinstance(uploaded, dict):
+        raise ValueError("uploaded is no object")
+    uploaded_bytes = _count(uploaded, "bytes") + _count(item, "handleBytes")
+    return PartitionHandle(_count(item, "partition"), ref, _count(item, "bytes"), uploaded_bytes)
 
 
 def _items(item: dict[str, Any], member: str) -> list[dict[str, Any]]:

@@ -52,13 +52,15 @@ final class CheckpointDriver private[plugin] (
   // ---- for the query's owner, in Python
 
   /** The runs that follow replay batches one by one: each is durable at once, and none is a barrier. */
-  def replay(): Unit = synchronized(replaying = true)
+  def replay(): Unit = synchronized { replaying = true }
 
   /** The runs that follow go on by themselves. */
-  def goOn(): Unit = synchronized(replaying = false)
+  def goOn(): Unit = synchronized { replaying = false }
 
   /** Stores whose version is that of this checkpoint load what it names. */
-  def restoreFrom(checkpoint: Long): Unit = synchronized(restore = Some(folder.metadataPath(checkpoint)))
+  def restoreFrom(checkpoint: Long): Unit = synchronized {
+    restore = Some(folder.metadataPath(checkpoint))
+  }
 
   /** Asks for a checkpoint at the next barrier.
     *

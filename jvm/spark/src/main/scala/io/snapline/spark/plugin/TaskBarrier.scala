@@ -4,6 +4,8 @@ import java.util.UUID
 
 import org.apache.spark.TaskContext
 
+import io.snapline.error.InternalError
+
 /** What the driver decided about the micro-batch a task belongs to; it travels as a local property of the stream's thread.
   *
   * @param run
@@ -26,8 +28,14 @@ object TaskBarrier {
   def ofTask(run: UUID): Option[TaskBarrier] =
     Option(TaskContext.get()).flatMap(task => Option(task.getLocalProperty(Property))).map(parse).filter(_.run == run)
 
-  private[plugin] def parse(text: String): TaskBarrier = {
-    val Array(run, interval, checkpoint, restore) = text.split("\\|", 4)
-    TaskBarrier(UUID.fromString(run), interval.toBoolean, checkpoint.toLongOption, Some(restore).filter(_.nonEmpty))
+  private[plugin] def parse(text: String): TaskBarrier = text.split("\\|", 4) match {
+    case Array(run, interval, checkpoint, restore) =>
+      TaskBarrier(
+        UUID.fromString(run),
+        interval.toBoolean,
+        checkpoint.toLongOption,
+        Some(restore).filter(_.nonEmpty)
+      )
+    case _ => throw new InternalError(s"$text is no barrier.")
   }
 }

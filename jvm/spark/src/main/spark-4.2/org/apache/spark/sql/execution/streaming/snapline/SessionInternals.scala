@@ -4,7 +4,6 @@ package snapline
 import org.apache.hadoop.conf.Configuration
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.classic.ClassicConversions._
 
 /** What only Spark's own packages may ask a session. */
 object SessionInternals {

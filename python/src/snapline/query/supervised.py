@@ -1,0 +1,164 @@
+"""A running query with its checkpoints: Spark's query, and what starts it again."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from snapline.errors import StorageFailure
+from snapline.query.restart import RestartStrategy
+from snapline.query.runs import Runs
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_POLL = 0.05
+
+_log = logging.getLogger(__name__)
+
+
+class SupervisedQuery:
+    """Spark's streaming query, with checkpoints. What is not defined here is that of the query that runs now.
+
+    A thread of its own waits for the query to end, and starts it again as the restart strategy says.
+    """
+
+    def __init__(self, runs: Runs, strategy: RestartStrategy, query: StreamingQuery) -> None:
+        self._runs = runs
+        self._strategy = strategy
+        self._query = query
+        self._failures: list[float] = []
+        self._failure: Exception | None = None
+        self._ending = "SUSPENDED"
+        self._stopped = threading.Event()
+        self._over = threading.Event()
+        self._changing = threading.Lock()
+        threading.Thread(target=self._supervise, name=f"snapline-{query.id}", daemon=True).start()
+
+    @classmethod
+    def started(cls, runs: Runs, strategy: RestartStrategy, restore: int | None) -> SupervisedQuery:
+        """Recovers and starts."""
+        try:
+            return cls(runs, strategy, runs.begin(restore))
+        except BaseException:
+            runs.driver.end("SUSPENDED")
+            raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._query, name)
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802  # Spark's name
+        """Whether the query runs, or is about to be started again."""
+        return not self._over.is_set()
+
+    @property
+    def restarts(self) -> int:
+        """How often it was started again since its start by hand."""
+        return len(self._failures)
+
+    def awaitTermination(self, timeout: float | None = None) -> bool | None:  # noqa: N802  # Spark's name
+        """Waits for the end, restarts included; as Spark's, with a timeout in seconds says whether it has ended.
+
+        Raises:
+            StreamingQueryException: it failed, and is not started again.
+        """
+        ended = self._over.wait(timeout)
+        if self._failure is not None:
+            raise self._failure
+        return None if timeout is None else ended
+
+    def exception(self) -> Exception | None:
+        """What it failed with for good."""
+        return self._failure
+
+    def stop(self) -> None:
+        """Stops the query. Its checkpoints stay, and a later start goes on from the newest."""
+        self._end("SUSPENDED")
+
+    def cancel(self) -> None:
+        """Stops the query for good: what becomes of its checkpoints is as ``externalized_checkpoint_retention`` says."""
+        self._end("CANCELED")
+
+    def checkpoints(self) -> dict[str, Any]:
+        """Counts, summary and the last checkpoints since the start, newest first, with the names of Flink's REST
+        interface; times in ms since 1970, durations in ms, sizes in bytes."""
+        history: dict[str, Any] = json.loads(self._runs.driver.history())
+        return history
+
+    def trigger_checkpoint(self, timeout: float = 60.0) -> int:
+        """Takes a checkpoint at the next barrier, which is the end of the next micro-batch, and waits for it.
+
+        Args:
+            timeout: in seconds.
+
+        Returns:
+            Its number.
+
+        Raises:
+            StorageFailure: it failed, or was not complete in time; without new input there is no barrier.
+        """
+        request = self._runs.driver.trigger()
+        deadline = time.monotonic() + timeout
+        while True:
+            outcome, _, rest = str(self._runs.driver.outcome(request)).partition(" ")
+            if outcome == "completed":
+                return int(rest)
+            if outcome == "failed":
+                raise StorageFailure(f"the checkpoint failed: {rest}.", "see the log of the driver; ask again.")
+            if time.monotonic() > deadline:
+                raise StorageFailure(
+                    f"no checkpoint was complete within {timeout:g} s.",
+                    "give it more time; a query that gets no input has no barrier to take one at.",
+                )
+            time.sleep(_POLL)
+
+    def _end(self, ending: str) -> None:
+        with self._changing:
+            self._ending = ending
+            self._stopped.set()
+            self._query.stop()
+        self._over.wait()
+
+    def _supervise(self) -> None:
+        try:
+            while True:
+                try:
+                    self._query.awaitTermination()
+                    return
+                except Exception as failure:
+                    if not self._start_again(failure):
+                        return
+        finally:
+            try:
+                self._runs.driver.end(self._ending)
+            finally:
+                self._over.set()
+
+    def _start_again(self, failure: Exception) -> bool:
+        """After a failure; False: it has ended for good."""
+        while not self._stopped.is_set():
+            delay: float | None = 0.0
+            if not self._runs.set_aside(str(failure)):
+                now = time.monotonic()
+                self._failures.append(now)
+                delay = self._strategy.next_delay(now, self._failures)
+            if delay is None:
+                self._failures.pop()
+                self._failure, self._ending = failure, "FAILED"
+                return False
+            _log.warning("The query failed and starts again in %.1f s: %s", delay, str(failure).splitlines()[0])
+            if self._stopped.wait(delay):
+                return False
+            try:
+                with self._changing:
+                    if self._stopped.is_set():
+                        return False
+                    self._query = self._runs.begin()
+                return True
+            except Exception as again:
+                failure = again
+        return False
