@@ -43,6 +43,6 @@ class Promise2CheckpointsInAnyOrderSpec extends AnyFunSuite {
       "planned twice",
       "metadata stays",
       "purge"
-    ).foreach(what => assert(counts.getOrElse(what, 0L) > seeds.size, what))
+    ).foreach(what => assert(counts.getOrElse(what, 0L) > seeds.size / 2, s"$what is rare"))
   }
 }

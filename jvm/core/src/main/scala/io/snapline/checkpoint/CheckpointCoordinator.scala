@@ -125,6 +125,13 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     (request, refusal.map(Action.Refuse(request, _)).toSeq)
   }
 
+  /** The answer to an acknowledgement, asked for right after it was taken: whether the store's next snapshot may reuse the files of this one. A store that was told no, or not
+    * told, uploads all of them anew. The only other snapshot it may build on is the one the run was restored from.
+    */
+  def mayReuse(ack: Acknowledgement): Boolean =
+    isRunning && ack.query == query && run.contains(ack.run) && newest.isBase(ack.store, ack.handle.ref)
+
+  /** See `mayReuse` for what the store is answered. */
   def acknowledged(ack: Acknowledgement, nowMs: Long): Seq[Action] = {
     val names = ack.handle.names(ack.store)
     // Before anything is known of the folder nothing may be taken for unnamed.
@@ -155,7 +162,8 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     pending += p.id -> acked
     files.hold(Holder.OfCheckpoint(p.id), ack.handle.names(ack.store))
     history.progressed(acked)
-    remember(ack) ++ completeIfReady(acked)
+    newest.acknowledged(ack.store, ack.checkpoint, ack.handle)
+    prune(Set(ack.store)) ++ completeIfReady(acked)
   }
 
   /** The same message again, or that of a second attempt of the task: the first one counts. */
@@ -164,12 +172,20 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     if (first.ref == ack.handle.ref) Nil else superfluous(ack)
   }
 
-  /** No checkpoint will name this snapshot, but its store may build the next one on it. */
-  private def superfluous(ack: Acknowledgement): Seq[Action] =
-    (if (isRunning) remember(ack) else Nil) ++ free(ack.checkpoint, ack.handle.names(ack.store))
+  /** No checkpoint will name this snapshot, but its store may build the next one on it if it is the newest. */
+  private def superfluous(ack: Acknowledgement): Seq[Action] = {
+    if (isRunning) newest.acknowledged(ack.store, ack.checkpoint, ack.handle)
+    prune(Set(ack.store)) ++ free(ack.checkpoint, ack.handle.names(ack.store))
+  }
 
-  private def remember(ack: Acknowledgement): Seq[Action] =
-    newest.acknowledged(ack.store, ack.checkpoint, ack.handle).toSeq.flatMap { case (id, freed) => free(id, freed) }
+  private def prune(stores: Set[StoreId]): Seq[Action] = {
+    val released = new Released(files)
+    stores.foreach { store =>
+      val awaited = pending.values.find(p => p.expected(store) && !p.acked.contains(store)).map(_.id)
+      newest.prune(store, awaited).foreach { case (id, freed) => released.add(id, freed) }
+    }
+    released.deletions
+  }
 
   private def free(checkpoint: Long, names: Seq[StoreFile]): Seq[Action] = {
     val released = new Released(files)
@@ -290,7 +306,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     history.failed(p, reason, message, nowMs)
     val released = new Released(files)
     released.add(p.id, files.release(Holder.OfCheckpoint(p.id)), metadata)
-    Action.Abort(p, reason, message) +: released.deletions
+    (Action.Abort(p, reason, message) +: released.deletions) ++ prune(p.expected.diff(p.acked.keySet))
   }
 
   private def judge(p: PendingCheckpoint, reason: FailureReason, message: String, inStore: Boolean): Seq[Action] =

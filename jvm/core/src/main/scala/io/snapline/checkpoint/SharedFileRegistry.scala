@@ -12,8 +12,8 @@ object Holder {
   /** A checkpoint that is pending, completing, retained, or a savepoint. */
   final case class OfCheckpoint(id: Long) extends Holder
 
-  /** The newest snapshot that a store has acknowledged, whether or not its checkpoint came to something: the executor reuses its files for the next one. */
-  final case class OfStore(store: StoreId) extends Holder
+  /** A snapshot that its store acknowledged for the checkpoint, and may build the next one on. */
+  final case class OfStore(store: StoreId, checkpoint: Long) extends Holder
 }
 
 /** Counts who names which file of a query's stores; a file nobody names may go. Promise 2 rests on this class: it owns no files, but nothing else says what is deleted.
@@ -40,21 +40,9 @@ final class SharedFileRegistry {
   }
 
   /** The holder is gone; returns the files that only it named. */
-  def release(holder: Holder): Seq[StoreFile] = drop(held.remove(holder).getOrElse(Set.empty))
-
-  /** The holder names these from now on and nothing else; returns the files that only it named. */
-  def replace(holder: Holder, files: Iterable[StoreFile]): Seq[StoreFile] = {
-    // Held before the old ones are let go: what both name is never free in between.
-    val before = held.getOrElse(holder, Set.empty)
-    hold(holder, files)
-    val now = files.toSet
-    held(holder) = now
-    drop(before.diff(now))
-  }
-
-  private def drop(files: Set[StoreFile]): Seq[StoreFile] = files.toSeq.filter { file =>
+  def release(holder: Holder): Seq[StoreFile] = held.remove(holder).toSeq.flatten.filter { file =>
     val left = counts(file) - 1
-    if (left == 0) counts.remove(file) else counts(file) = left
+    if (left == 0) counts.remove(file): Unit else counts(file) = left
     left == 0
   }
 }
