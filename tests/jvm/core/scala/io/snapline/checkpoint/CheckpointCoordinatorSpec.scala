@@ -115,11 +115,11 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
 
   test("an older checkpoint that is being written may still become the oldest: its logs stay") {
     val c = coordinator(CoordinatorSettings(retained = 2, maxConcurrent = 2))
-    c.plan(0)
-    c.plan(1)
+    c.plan(5)
+    c.plan(6)
     Seq(1L, 2L).foreach(id => both.foreach(store => c.acknowledged(ack(id, store, handle(id)), 0)))
-    assert(c.batchCommitted(1, 0).size == 2)
-    assert(c.metadataWritten(2, 1, 0) == Seq(Purge(0)) || c.retained.map(_.id) == Seq(2))
+    assert(c.batchCommitted(6, 0).size == 2)
+    assert(c.metadataWritten(2, 1, 0) == Seq(Purge(5)))
     c.metadataWritten(1, 1, 0)
     assert(c.retained.map(_.id) == Seq(1, 2))
   }
@@ -177,7 +177,8 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     c.acknowledged(ack(1, left, first), 0)
     assert(c.mayReuse(ack(1, left, first)))
     val actions = c.declined(decline(1, right), 0)
-    assert(actions.collect { case Abort(p, FailureReason.AsyncFailure, m) => (p.id, m) } == Seq((1, s"$right: No room.")))
+    assert(actions.collect { case Abort(p, FailureReason.AsyncFailure, m) => (p.id, m) } ==
+      Seq((1, s"$right: No room.")))
     assert(deletes(actions).isEmpty && names(left, first).forall(c.isNamed))
     // The next one reuses none of them.
     c.plan(1)
@@ -230,7 +231,10 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     assert(c.dropped.stale == 1 && c.inProgress == before)
     c.declined(decline(2, right), 0)
     val late = handle(2, file())
-    assert(deletes(c.acknowledged(ack(2, left, late), 0)).forall(!_.files.exists(names(left, late))), "it is the newest")
+    assert(
+      deletes(c.acknowledged(ack(2, left, late), 0)).forall(!_.files.exists(names(left, late))),
+      "it is the newest"
+    )
     assert(c.dropped.late == 1 && c.mayReuse(ack(2, left, late)))
     assert(deletes(c.ended(Ending.Suspended, 0)).flatMap(_.files).toSet == names(left, late))
     assert(!c.mayReuse(ack(2, left, late)))
@@ -239,7 +243,8 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
   test("nothing is deleted before the folder is known") {
     val c = new CheckpointCoordinator("q", CoordinatorSettings())
     assert(c.acknowledged(ack(1, left, handle(1, file())), 0).isEmpty && c.dropped.foreign == 1)
-    assert(c.plan(0).isEmpty && c.batchCommitted(0, 0).isEmpty && c.tick(0).isEmpty && c.ended(Ending.Failed, 0).isEmpty)
+    assert(c.plan(0).isEmpty && c.batchCommitted(0, 0).isEmpty && c.tick(0).isEmpty &&
+      c.ended(Ending.Failed, 0).isEmpty)
     assert(c.metadataWritten(1, 1, 1).isEmpty && c.writeFailed(1, "", 1).isEmpty)
   }
 
@@ -266,7 +271,8 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     assert(actions.collect { case Abort(p, reason, _) => (p.id, reason) } == Seq((2, FailureReason.Restarted)))
     assert(deletes(actions).flatMap(_.files).toSet == names(left, lone))
     assert(c.inProgress.map(_.id) == Seq(1))
-    assert(c.metadataWritten(1, 1, 6).contains(Purge(0)) && c.retained.map(_.id) == Seq(1))
+    c.metadataWritten(1, 1, 6)
+    assert(c.retained.map(_.id) == Seq(1))
     assert(c.plan(1, 7).contains(3L), "numbers go up")
   }
 

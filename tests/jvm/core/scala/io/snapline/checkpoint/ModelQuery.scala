@@ -216,7 +216,9 @@ final class ModelQuery(seed: Long) {
     case Action.Purge(below) =>
       note("purge")
       coordinator.retained.foreach(c => assert(c.batch >= below))
-      coordinator.inProgress.filter(p => p.completing && !p.properties.isSavepoint).foreach(p => assert(p.batch >= below))
+      coordinator.inProgress.filter(p => p.completing && !p.properties.isSavepoint).foreach(p =>
+        assert(p.batch >= below)
+      )
   }
 
   private def checkFree(files: Seq[StoreFile], gone: Set[Long]): Unit = {
@@ -352,7 +354,9 @@ final class ModelQuery(seed: Long) {
   /** Nothing that this process has heard of lies about unnamed, and nothing named is missing. */
   private def audit(): Unit = {
     metadata.values.foreach(_.names.foreach(file => assert(stores.stored(file), s"$file is gone")))
-    coordinator.inProgress.foreach(_.completed(0, 0).names.foreach(file => assert(stores.stored(file), s"$file is gone")))
+    coordinator.inProgress.foreach(_.completed(0, 0).names.foreach(file =>
+      assert(stores.stored(file), s"$file is gone")
+    ))
     // What an older snapshot holds until the ones in progress are acknowledged may stay so long.
     val awaited = coordinator.inProgress.exists(_.acked.size < allStores.size)
     val named = metadata.values.flatMap(_.names).toSet ++
