@@ -5,10 +5,11 @@ import java.util.zip.CRC32C
 
 import io.snapline.error.CheckpointDamaged
 
-/** Numbers of the frame that both kinds of file have (docs/FORMAT.md section 2). */
-private[snapshot] object Frame {
+/** Numbers of the frame that all kinds of file have (docs/FORMAT.md section 2). */
+private[snapline] object Frame {
   val ChangelogMagic = "SNAPCLOG"
   val HandleMagic = "SNAPHNDL"
+  val MetadataMagic = "SNAPMETA"
   val EndMagic = "SNAPLEND"
   val FormatNumber = 1
   val HeaderBytes = 16

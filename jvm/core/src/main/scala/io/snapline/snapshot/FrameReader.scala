@@ -6,7 +6,7 @@ import io.snapline.error.{NotACheckpoint, UnsupportedVersion}
 import io.snapline.storage.{CheckpointStorage, StoredInput}
 
 /** Reads one framed file and believes nothing: see the order of checks in docs/FORMAT.md section 2. Owns the input. */
-private[snapshot] final class FrameReader(storage: CheckpointStorage, name: String, magic: String)
+private[snapline] final class FrameReader(storage: CheckpointStorage, name: String, magic: String)
     extends AutoCloseable {
   private val file = s"${storage.location}/$name"
   private val input: StoredInput = storage.open(name)
@@ -128,7 +128,7 @@ private[snapshot] final class FrameReader(storage: CheckpointStorage, name: Stri
     catch { case e: Throwable => input.close(); throw e }
 }
 
-private[snapshot] object FrameReader {
+private[snapline] object FrameReader {
   private val ReadAtOnce = 16L << 20
 
   /** Spark's changelogs begin with the frame of their codec (LZ4, Zstandard, Snappy, LZF), its snapshots with that of a zip file. */

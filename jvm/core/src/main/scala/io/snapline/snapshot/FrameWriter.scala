@@ -10,7 +10,7 @@ import io.snapline.storage.StoredOutput
   * @param compress
   *   whether blocks are compressed with LZ4
   */
-private[snapshot] final class FrameWriter(output: StoredOutput, magic: String, compress: Boolean) {
+private[snapline] final class FrameWriter(output: StoredOutput, magic: String, compress: Boolean) {
   private var position = 0L
   private var blocks = 0
   private val compressor = if (compress) LZ4Factory.fastestInstance().fastCompressor() else null

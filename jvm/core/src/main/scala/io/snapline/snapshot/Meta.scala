@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.snapline.error.CheckpointDamaged
+import io.snapline.snapshot.JsonMembers._
 import io.snapline.state.FamilyDescriptor
 
 /** A family and how many keys it holds. */
@@ -110,9 +110,7 @@ private[snapshot] object Meta {
       text(json, "backend"),
       items(json, "files").map { item =>
         val name = plainName(text(item, "name"))
-        val uid = text(item, "uid")
-        if (!VersionRef.isUid(uid)) throw new IllegalArgumentException(s"$uid is no uid")
-        TableFile(name, uid, number(item, "length"), number(item, "crc32c").toInt)
+        TableFile(name, uid(item), number(item, "length"), crc32c(item))
       },
       items(json, "local").map(item => plainName(text(item, "name")) -> int(item, "length")),
       int(uploaded, "files"),
@@ -148,11 +146,7 @@ private[snapshot] object Meta {
     case None => json.putNull(member): Unit
   }
 
-  private def ref(json: JsonNode): VersionRef = {
-    val uid = text(json, "uid")
-    if (!VersionRef.isUid(uid)) throw new IllegalArgumentException(s"$uid is no uid")
-    VersionRef(number(json, "version"), uid)
-  }
+  private def ref(json: JsonNode): VersionRef = VersionRef(number(json, "version"), uid(json))
 
   private def optionalRef(json: JsonNode, member: String): Option[VersionRef] =
     Option(json.get(member)).filterNot(_.isNull).map(ref)
@@ -181,30 +175,4 @@ private[snapshot] object Meta {
   /** A name that stays in the folder it is put into. */
   private def plainName(name: String): String =
     if (name.matches("[A-Za-z0-9_-]+(\\.sst)?")) name else throw new IllegalArgumentException(s"$name is no file name")
-
-  private def number(json: JsonNode, name: String): Long =
-    member(json, name, value => value.canConvertToLong && value.isIntegralNumber && value.asLong >= 0).asLong
-
-  private def int(json: JsonNode, name: String): Int =
-    member(json, name, value => value.canConvertToInt && value.isIntegralNumber && value.asInt >= 0).asInt
-
-  private def text(json: JsonNode, name: String): String = member(json, name, _.isTextual).asText
-
-  private def flag(json: JsonNode, name: String): Boolean = member(json, name, _.isBoolean).asBoolean
-
-  private def items(json: JsonNode, name: String): Seq[JsonNode] = member(json, name, _.isArray).asScala.toSeq
-
-  private def member(json: JsonNode, name: String, fits: JsonNode => Boolean): JsonNode = {
-    val value = json.get(name)
-    if (value == null) throw new IllegalArgumentException(s"$name is missing")
-    if (!fits(value)) throw new IllegalArgumentException(s"$name is $value")
-    value
-  }
-
-  private def reading[A](bytes: Array[Byte], file: String)(body: JsonNode => A): A =
-    try body(mapper.readTree(bytes))
-    catch {
-      case e: CheckpointDamaged => throw e
-      case e: Exception => throw Frame.damaged(file, s"its meta cannot be read: ${e.getMessage}")
-    }
 }

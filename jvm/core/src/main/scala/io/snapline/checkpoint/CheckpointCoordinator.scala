@@ -1,0 +1,333 @@
+package io.snapline.checkpoint
+
+import scala.collection.immutable.TreeMap
+
+/** Decides about the checkpoints of one query: when one is triggered, when it is complete, what is given up and what is deleted.
+  *
+  * A state machine without threads, clock or files: each event takes the time and returns what is to be done. The driver calls it from one thread and does the actions in
+  * the order given; `Complete` comes back as `metadataWritten` or `writeFailed`, and until then that checkpoint can be neither given up nor forgotten: it may
+  * exist already.
+  *
+  * It keeps which files may be deleted (`SharedFileRegistry`). Files that were never acknowledged are unknown to it, and it leaves them alone.
+  *
+  * @param query
+  *   id of the query, as Spark keeps it in the checkpoint folder
+  */
+final class CheckpointCoordinator(val query: String, val settings: CoordinatorSettings) {
+  private val files = new SharedFileRegistry
+  private val newest = new NewestHandles(files)
+  private val requests = new TriggerRequests
+  private val failures = new FailureCounter(settings.tolerableFailures)
+  private var pending = TreeMap.empty[Long, PendingCheckpoint]
+  private var completed = TreeMap.empty[Long, CompletedCheckpoint]
+  private var run: Option[String] = None
+  private var ending: Option[Ending] = None
+  private var lastId = 0L
+  private var lastBarrier: Option[(Long, Option[Long])] = None
+  private var lastTriggerMs: Option[Long] = None
+  private var lastCompletionMs: Option[Long] = None
+  private var purgedBelow = 0L
+  private var drops = Dropped()
+
+  val history = new CheckpointHistory
+
+  def inProgress: Seq[PendingCheckpoint] = pending.values.toSeq
+
+  /** Completed checkpoints the system answers for, the oldest first. */
+  def retained: Seq[CompletedCheckpoint] = completed.values.filterNot(_.properties.isSavepoint).toSeq
+
+  def savepoints: Seq[CompletedCheckpoint] = completed.values.filter(_.properties.isSavepoint).toSeq
+
+  /** Whether the file must not be deleted now. */
+  def isNamed(file: StoreFile): Boolean = files.names(file)
+
+  def dropped: Dropped = drops
+
+  private def isRunning: Boolean = run.isDefined && ending.isEmpty
+
+  /** A run begins, the first or one after a failure: nothing that was in progress can complete any more, except what is being written.
+    *
+    * Nothing more than the number retained is removed before the next checkpoint completes: what was found may prove damaged.
+    *
+    * @param found
+    *   every sound checkpoint in the query's folder; one that was completed before and is not among them was set aside, and its files are left alone
+    * @param highestId
+    *   greatest number of a checkpoint in the folder, whole or not
+    */
+  def started(run: String, found: Seq[CompletedCheckpoint], highestId: Long, nowMs: Long): Seq[Action] = {
+    val released = new Released(files)
+    val over = abandon(FailureReason.Restarted, nowMs, released)
+    val before = completed.keySet
+    completed = TreeMap.from(found.map(checkpoint => checkpoint.id -> checkpoint))
+    completed.foreach { case (id, checkpoint) => files.hold(Holder.OfCheckpoint(id), checkpoint.names) }
+    newest.release().foreach { case (id, freed) => released.add(id, freed) }
+    // Last, so that nothing of a checkpoint that was set aside counts as released.
+    before.diff(completed.keySet).foreach(id => files.release(Holder.OfCheckpoint(id)))
+    // Its metadata was whole when the folder was read: the write has succeeded.
+    pending.keySet.intersect(completed.keySet).foreach { id =>
+      history.completed(pending(id), completed(id))
+      pending -= id
+    }
+    retained.lastOption.foreach { base =>
+      base.handles.foreach { case (store, handle) => newest.acknowledged(store, base.id, handle) }
+      history.restored(base, nowMs)
+    }
+    this.run = Some(run)
+    ending = None
+    lastBarrier = None
+    lastTriggerMs = None
+    failures.reset()
+    purgedBelow = 0
+    lastId = (lastId +: highestId +: completed.keys.toSeq).max
+    over ++ released.deletions
+  }
+
+  /** A batch is planned whose stores are `expected`. Planned again in the same run, it is the same barrier. */
+  def batchPlanned(batch: Long, expected: Set[StoreId], nowMs: Long): Barrier = lastBarrier match {
+    case _ if !isRunning => Barrier(None, Nil)
+    case Some((last, _)) if batch < last => Barrier(None, Nil)
+    case Some((`batch`, checkpoint)) =>
+      val same = checkpoint.flatMap(pending.get).filterNot(_.completing)
+      same.foreach(p => pending += p.id -> p.copy(expected = p.expected ++ expected))
+      Barrier(same.map(_.id), Nil)
+    case _ =>
+      val checkpoint = due(nowMs).map { case (properties, asked) =>
+        lastId += 1
+        if (!properties.isSavepoint) lastTriggerMs = Some(nowMs)
+        val triggered = PendingCheckpoint(lastId, run.get, batch, properties, expected, nowMs, asked)
+        pending += lastId -> triggered
+        history.triggered(triggered)
+        lastId
+      }
+      lastBarrier = Some((batch, checkpoint))
+      Barrier(checkpoint, Nil)
+  }
+
+  /** The first barrier of a run is due: a query that runs in short spells must come to a checkpoint in each. */
+  private def due(nowMs: Long): Option[(CheckpointProperties, Seq[Long])] = {
+    val full = pending.size >= settings.concurrent
+    requests.take(full).orElse {
+      val isDue = !full &&
+        settings.intervalMs.forall(interval => lastTriggerMs.forall(nowMs - _ >= interval)) &&
+        lastCompletionMs.forall(nowMs - _ >= settings.minPauseMs)
+      if (isDue) Some((settings.retention.properties, Nil)) else None
+    }
+  }
+
+  /** A person asks for a checkpoint. It is triggered at the next barrier, however recent the last one is. */
+  def requested(properties: CheckpointProperties): (Long, Seq[Action]) = {
+    val request = requests.number()
+    val refusal =
+      if (!isRunning) Some(FailureReason.NotRunning)
+      else if (requests.isFull) Some(FailureReason.TooManyRequests)
+      else None
+    if (refusal.isEmpty) requests.add(request, properties)
+    (request, refusal.map(Action.Refuse(request, _)).toSeq)
+  }
+
+  /** The answer to an acknowledgement, asked for right after it was taken: whether the store's next snapshot may reuse the files of this one. A store that was told no, or not
+    * told, uploads all of them anew. The only other snapshot it may build on is the one the run was restored from.
+    */
+  def mayReuse(ack: Acknowledgement): Boolean =
+    isRunning && ack.query == query && run.contains(ack.run) && newest.isBase(ack.store, ack.handle.ref)
+
+  /** See `mayReuse` for what the store is answered. */
+  def acknowledged(ack: Acknowledgement, nowMs: Long): Seq[Action] = {
+    val names = ack.handle.names(ack.store)
+    // Before anything is known of the folder nothing may be taken for unnamed.
+    if (ack.query != query || run.isEmpty) foreign()
+    else if (!run.contains(ack.run)) {
+      drops = drops.copy(stale = drops.stale + 1)
+      free(ack.checkpoint, names)
+    } else if (ack.checkpoint > lastId) foreign()
+    else
+      pending.get(ack.checkpoint) match {
+        case Some(p) if p.acked.contains(ack.store) => again(ack, p.acked(ack.store).handle)
+        case Some(p) if p.expected(ack.store) && !p.completing => accept(p, ack, nowMs)
+        case Some(_) =>
+          foreign()
+          superfluous(ack)
+        case None =>
+          completed.get(ack.checkpoint).flatMap(_.handles.get(ack.store)) match {
+            case Some(handle) => again(ack, handle)
+            case None =>
+              drops = drops.copy(late = drops.late + 1)
+              superfluous(ack)
+          }
+      }
+  }
+
+  private def accept(p: PendingCheckpoint, ack: Acknowledgement, nowMs: Long): Seq[Action] = {
+    val acked = p.copy(acked = p.acked + (ack.store -> Acked(ack.handle, nowMs)))
+    pending += p.id -> acked
+    files.hold(Holder.OfCheckpoint(p.id), ack.handle.names(ack.store))
+    history.progressed(acked)
+    newest.acknowledged(ack.store, ack.checkpoint, ack.handle)
+    prune(Set(ack.store)) ++ completeIfReady(acked)
+  }
+
+  /** The same message again, or that of a second attempt of the task: the first one counts. */
+  private def again(ack: Acknowledgement, first: StateHandle): Seq[Action] = {
+    drops = drops.copy(duplicate = drops.duplicate + 1)
+    if (first.ref == ack.handle.ref) Nil else superfluous(ack)
+  }
+
+  /** No checkpoint will name this snapshot, but its store may build the next one on it if it is the newest. */
+  private def superfluous(ack: Acknowledgement): Seq[Action] = {
+    if (isRunning) newest.acknowledged(ack.store, ack.checkpoint, ack.handle)
+    prune(Set(ack.store)) ++ free(ack.checkpoint, ack.handle.names(ack.store))
+  }
+
+  private def prune(stores: Set[StoreId]): Seq[Action] = {
+    val released = new Released(files)
+    stores.foreach { store =>
+      val awaited = pending.values.find(p => p.expected(store) && !p.acked.contains(store)).map(_.id)
+      newest.prune(store, awaited).foreach { case (id, freed) => released.add(id, freed) }
+    }
+    released.deletions
+  }
+
+  private def free(checkpoint: Long, names: Seq[StoreFile]): Seq[Action] = {
+    val released = new Released(files)
+    released.add(checkpoint, names)
+    released.deletions
+  }
+
+  private def foreign(): Seq[Action] = {
+    drops = drops.copy(foreign = drops.foreign + 1)
+    Nil
+  }
+
+  def declined(decline: Decline, nowMs: Long): Seq[Action] =
+    if (decline.query != query || run.isEmpty || decline.checkpoint > lastId) foreign()
+    else if (!run.contains(decline.run)) {
+      drops = drops.copy(stale = drops.stale + 1)
+      Nil
+    } else
+      pending.get(decline.checkpoint) match {
+        case Some(p) if !p.expected(decline.store) => foreign()
+        case Some(p) if p.completing || p.acked.contains(decline.store) =>
+          drops = drops.copy(duplicate = drops.duplicate + 1)
+          Nil
+        case Some(p) =>
+          val message = s"${decline.store}: ${decline.message}"
+          abort(p, decline.reason, message, nowMs) ++ judge(p, decline.reason, message, inStore = true)
+        case None =>
+          drops = drops.copy(late = drops.late + 1)
+          Nil
+      }
+
+  /** Commits come in the order of batches: one stands for all before it. */
+  def batchCommitted(batch: Long, nowMs: Long): Seq[Action] =
+    if (!isRunning) Nil
+    else
+      pending.values.toSeq.filter(p => p.batch <= batch && p.committedMs.isEmpty).flatMap { p =>
+        val committed = p.copy(committedMs = Some(nowMs))
+        pending += p.id -> committed
+        completeIfReady(committed)
+      }
+
+  private def completeIfReady(p: PendingCheckpoint): Seq[Action] =
+    if (!p.isReady) Nil
+    else {
+      val completing = p.copy(completing = true)
+      pending += p.id -> completing
+      Seq(Action.Complete(completing))
+    }
+
+  /** The checkpoint exists. Older ones in progress are subsumed, and older ones beyond the number retained go. */
+  def metadataWritten(id: Long, bytes: Long, nowMs: Long): Seq[Action] =
+    pending.get(id).filter(_.completing).toSeq.flatMap { p =>
+      val checkpoint = p.completed(nowMs, bytes)
+      pending -= id
+      completed += id -> checkpoint
+      lastCompletionMs = Some(nowMs)
+      failures.succeeded(id)
+      history.completed(p, checkpoint)
+      val subsumed =
+        if (p.properties.isSavepoint && !p.properties.isSynchronous) Nil
+        else
+          pending.values.toSeq.filter(older => older.id < id && older.canBeSubsumed)
+            .flatMap(abort(_, FailureReason.Subsumed, s"Checkpoint $id completed.", nowMs))
+      val released = new Released(files)
+      retained.dropRight(settings.retained).filter(_.properties.discardSubsumed).foreach(discard(_, released))
+      // It was under way when the query ended.
+      ending.filter(p.properties.discardedWhen).foreach(_ => completed.get(id).foreach(discard(_, released)))
+      subsumed ++ released.deletions ++ purge()
+    }
+
+  /** The checkpoint does not exist, or must not: part of its metadata may be there, even all of it. */
+  def writeFailed(id: Long, message: String, nowMs: Long): Seq[Action] =
+    pending.get(id).filter(_.completing).toSeq.flatMap { p =>
+      val reason = FailureReason.FinalizeFailure
+      abort(p, reason, message, nowMs, metadata = true) ++ judge(p, reason, message, inStore = false)
+    }
+
+  def tick(nowMs: Long): Seq[Action] =
+    pending.values.toSeq.filter(_.isExpired(nowMs, settings.timeoutMs)).flatMap { p =>
+      val missing = p.expected.diff(p.acked.keySet)
+      val message = s"${missing.size} of ${p.expected.size} stores did not answer, ${missing.head} among them."
+      abort(p, FailureReason.Expired, message, nowMs) ++
+        judge(p, FailureReason.Expired, message, inStore = false)
+    }
+
+  /** The query is over and is not started again by itself. */
+  def ended(how: Ending, nowMs: Long): Seq[Action] =
+    if (!isRunning) Nil
+    else {
+      ending = Some(how)
+      val released = new Released(files)
+      val over =
+        abandon(if (how == Ending.Suspended) FailureReason.Suspended else FailureReason.Shutdown, nowMs, released)
+      completed.values.filter(_.properties.discardedWhen(how)).foreach(discard(_, released))
+      newest.release().foreach { case (id, freed) => released.add(id, freed) }
+      over ++ released.deletions
+    }
+
+  /** Gives up all that is in progress and not yet being written, and every request. */
+  private def abandon(reason: FailureReason, nowMs: Long, released: Released): Seq[Action] = {
+    val aborted = pending.values.filterNot(_.completing).toSeq
+    aborted.foreach { p =>
+      pending -= p.id
+      history.failed(p, reason, reason.text, nowMs)
+      released.add(p.id, files.release(Holder.OfCheckpoint(p.id)))
+    }
+    aborted.map(Action.Abort(_, reason, reason.text)) ++ requests.drain().map(Action.Refuse(_, reason))
+  }
+
+  private def abort(
+      p: PendingCheckpoint,
+      reason: FailureReason,
+      message: String,
+      nowMs: Long,
+      metadata: Boolean = false
+  ): Seq[Action] = {
+    pending -= p.id
+    history.failed(p, reason, message, nowMs)
+    val released = new Released(files)
+    released.add(p.id, files.release(Holder.OfCheckpoint(p.id)), metadata)
+    (Action.Abort(p, reason, message) +: released.deletions) ++ prune(p.expected.diff(p.acked.keySet))
+  }
+
+  private def judge(p: PendingCheckpoint, reason: FailureReason, message: String, inStore: Boolean): Seq[Action] =
+    if (isRunning && failures.failed(p.id, p.properties, reason, inStore)) {
+      Seq(Action.FailQuery(p.id, reason, message))
+    } else Nil
+
+  private def discard(checkpoint: CompletedCheckpoint, released: Released): Unit = {
+    completed -= checkpoint.id
+    history.discarded(checkpoint.id)
+    released.add(checkpoint.id, files.release(Holder.OfCheckpoint(checkpoint.id)), metadata = true)
+  }
+
+  /** A replay begins behind the oldest checkpoint; one that is being written may become it. */
+  private def purge(): Seq[Action] = {
+    val needed = retained.map(_.batch) ++
+      pending.values.filter(p => p.completing && !p.properties.isSavepoint).map(_.batch)
+    if (retained.isEmpty || needed.min <= purgedBelow) Nil
+    else {
+      purgedBelow = needed.min
+      Seq(Action.Purge(purgedBelow))
+    }
+  }
+}

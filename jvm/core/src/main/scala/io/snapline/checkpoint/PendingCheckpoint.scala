@@ -1,0 +1,50 @@
+package io.snapline.checkpoint
+
+/** A store's answer, and when it came. */
+final case class Acked(handle: StateHandle, atMs: Long)
+
+/** A checkpoint in progress: triggered, and neither complete nor given up.
+  *
+  * @param requests
+  *   of people who wait for it
+  * @param committedMs
+  *   when its batch was seen to be committed: the barrier has passed
+  * @param completing
+  *   its metadata is being written; from then on only the outcome of that decides
+  */
+final case class PendingCheckpoint(
+    id: Long,
+    run: String,
+    batch: Long,
+    properties: CheckpointProperties,
+    expected: Set[StoreId],
+    triggeredMs: Long,
+    requests: Seq[Long] = Nil,
+    acked: Map[StoreId, Acked] = Map.empty,
+    committedMs: Option[Long] = None,
+    completing: Boolean = false
+) {
+  def handles: Map[StoreId, StateHandle] = acked.map { case (store, ack) => store -> ack.handle }
+
+  def latestAckMs: Option[Long] = acked.values.map(_.atMs).maxOption
+
+  def isReady: Boolean = !completing && committedMs.isDefined && acked.size == expected.size
+
+  def isExpired(nowMs: Long, timeoutMs: Long): Boolean = !completing && committedMs.exists(nowMs - _ > timeoutMs)
+
+  /** A savepoint is somebody's: a newer checkpoint does not replace it. */
+  def canBeSubsumed: Boolean = !completing && !properties.isSavepoint
+
+  def completed(nowMs: Long, metadataBytes: Long): CompletedCheckpoint =
+    CompletedCheckpoint(
+      id,
+      run,
+      batch,
+      properties,
+      handles,
+      triggeredMs,
+      latestAckMs.getOrElse(triggeredMs),
+      nowMs,
+      metadataBytes
+    )
+}

@@ -1,0 +1,86 @@
+package io.snapline.checkpoint
+
+import scala.collection.mutable
+import scala.util.Random
+
+import io.snapline.snapshot.{UidClock, VersionRef}
+
+/** The stores of a query on its executors, and the folder they write to. A store uploads one snapshot after another; each reuses files of the one the driver has answered for. */
+final class ModelStores(random: Random) {
+  import ModelStores._
+
+  private val clock = new UidClock(() => 0)
+  private val lines = mutable.Map.empty[(String, StoreId), Line]
+
+  /** Names in storage. */
+  val stored = mutable.Set.empty[StoreFile]
+
+  /** A run's stores are loaded from a checkpoint. */
+  def load(run: String, stores: Set[StoreId], from: Map[StoreId, StateHandle]): Unit =
+    stores.foreach(store => lines((run, store)) = new Line(from.get(store).fold(Seq.empty[SharedFile])(_.files)))
+
+  def barrier(run: String, checkpoint: Long, batch: Long, stores: Set[StoreId]): Unit =
+    stores.foreach(store => lines((run, store)).queue += Waiting(run, checkpoint, batch + 1, store))
+
+  def isIdle: Boolean = lines.values.forall(_.queue.isEmpty)
+
+  /** The executors of other runs are gone; what they had uploaded stays. */
+  def forgetAllBut(run: String): Unit = lines.keys.filter(_._1 != run).toSeq.foreach(lines.remove)
+
+  /** One upload: the handles to acknowledge, two if a second attempt of the task also came to its end; none if it failed. */
+  def upload(live: Option[String]): (Option[Waiting], Seq[StateHandle]) = {
+    val all = lines.values.filter(_.queue.nonEmpty).toSeq
+    if (all.isEmpty) (None, Nil)
+    else {
+      val line = all(random.nextInt(all.size))
+      // Without an answer it goes on sooner or later, and reuses nothing.
+      if (line.unanswered.isDefined && random.nextInt(4) > 0) (None, Nil)
+      else {
+        if (line.unanswered.isDefined) line.base = Nil
+        line.unanswered = None
+        val waiting = line.queue.dequeue()
+        val first = snapshot(waiting, line.base, live.contains(waiting.run))
+        if (random.nextInt(15) == 0) {
+          stored -= StoreFile(waiting.store, first.ref.handleName)
+          (Some(waiting), Nil)
+        } else {
+          // Another executor builds on nothing. Either may be the one that goes on.
+          val handles = first +: Seq.fill(if (random.nextInt(20) == 0) 1 else 0)(snapshot(waiting, Nil, live = true))
+          line.unanswered = Some(handles(random.nextInt(handles.size)))
+          (Some(waiting), handles)
+        }
+      }
+    }
+  }
+
+  def answered(run: String, store: StoreId, handle: StateHandle, mayReuse: Boolean): Unit =
+    lines.get((run, store)).filter(_.unanswered.contains(handle)).foreach { line =>
+      line.base = if (mayReuse) handle.files else Nil
+      line.unanswered = None
+    }
+
+  /** What a run that is over builds on may be gone: nothing will come of it. */
+  private def snapshot(waiting: Waiting, base: Seq[SharedFile], live: Boolean): StateHandle = {
+    val reused = base.filter(_ => random.nextInt(4) > 0)
+    reused.foreach { file =>
+      assert(!live || stored(StoreFile(waiting.store, file.storedName)), s"$waiting builds on ${file.uid}: deleted")
+    }
+    val fresh = Seq.fill(random.nextInt(3))(SharedFile(clock.next(), 10L, 1))
+    fresh.foreach(file => stored += StoreFile(waiting.store, file.storedName))
+    val ref = VersionRef(waiting.version, clock.next())
+    stored += StoreFile(waiting.store, ref.handleName)
+    val files = reused ++ fresh
+    StateHandle(ref, files, 10L * files.size, fresh.size, 10L * fresh.size, 1, 2, 5)
+  }
+}
+
+object ModelStores {
+
+  /** A snapshot that is waiting to be uploaded. */
+  final case class Waiting(run: String, checkpoint: Long, version: Long, store: StoreId)
+
+  private final class Line(var base: Seq[SharedFile]) {
+    val queue = mutable.Queue.empty[Waiting]
+    var unanswered: Option[StateHandle] = None
+  }
+}
