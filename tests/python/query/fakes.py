@@ -100,6 +100,7 @@ class FakeSpark:
         self._drop = drop
         self.runs: list[int] = []
         self.attempts = 0
+        self.planned = -1
 
     def commit(self, batch: int, run: int, drop: int = 0) -> bytes:
         metadata: dict[str, object] = {"nextBatchWatermarkMs": batch * 1000 - drop}
@@ -112,6 +113,7 @@ class FakeSpark:
 
     def write_logs(self, committed: int, planned: int) -> None:
         """As they are when the query has died."""
+        self.planned = planned
         for batch in range(planned + 1):
             self._files.put(f"offsets/{batch}", self.offsets(batch))
         for batch in range(committed + 1):

@@ -32,7 +32,7 @@ class Journal:
     Attributes:
         checkpoint: number of the checkpoint whose state is taken.
         batch: its batch; -1 with the empty state.
-        committed: the newest batch the sink has: replay ends with it.
+        committed: the newest batch with a commit entry. The sink has it.
         planned: the newest batch of the offset log: ``committed``, or one more.
     """
 
@@ -47,13 +47,8 @@ class Journal:
         return CheckpointRef(self.checkpoint, self.batch)
 
     @property
-    def replayed(self) -> range:
-        """The batches to replay."""
-        return range(self.batch + 1, self.committed + 1)
-
-    @property
     def hidden(self) -> range:
-        """The batches whose log entries are hidden."""
+        """The batches whose log entries are hidden, and which are run again."""
         return range(self.batch + 1, self.planned + 1)
 
     def to_bytes(self) -> bytes:

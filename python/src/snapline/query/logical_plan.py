@@ -49,6 +49,16 @@ class Plan:
         return map(Expression, _items(self._node.expressions()))
 
     @property
+    def has_order(self) -> bool:
+        """Of Snapline's keyed function: whether order_by fixes the order of a key's rows."""
+        return int(self._node.order().size()) > 0
+
+    @property
+    def drops_columns(self) -> bool:
+        """Of a deduplication: whether rows that it takes for equal may differ in other columns."""
+        return int(self._node.keys().size()) < int(self._node.child().output().size())
+
+    @property
     def source(self) -> Source | None:
         """None: this node is no source."""
         if self.name == "StreamingRelation":

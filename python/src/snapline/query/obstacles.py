@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from snapline.query.logical_plan import WriterSettings
+from snapline.query.logical_plan import Plan, WriterSettings
 
 # Spark calls them non-deterministic, and they follow from the input alone.
 REPLAYABLE = {"InputFileName", "InputFileBlockStart", "InputFileBlockLength"}
@@ -65,13 +65,25 @@ def of_source(name: str, options: Mapping[str, str]) -> Iterator[Obstacle]:
         )
 
 
-def of_node(name: str, text: str) -> Iterator[Obstacle]:
-    """A node of the plan whose rows go into state."""
-    if name == "Sample":
+def of_node(node: Plan) -> Iterator[Obstacle]:
+    """A node of the plan whose rows go into state, or that keeps it."""
+    if node.name == "Sample":
         yield Obstacle(
-            f"{text} draws rows by their order in a partition, which no replay repeats",
+            f"{node.text} draws rows by their order in a partition, which no replay repeats",
             "choose rows by their content, such as pmod(hash(key), 100) < 10",
             fatal=True,
+        )
+    if node.name == "KeyedProcess" and not node.has_order:
+        yield Obstacle(
+            "a keyed function gets the rows of a key in no fixed order",
+            "fix it with key_by(...).order_by(...), or see that the function does not depend on it",
+            fatal=False,
+        )
+    if node.name in ("Deduplicate", "DeduplicateWithinWatermark") and node.drops_columns:
+        yield Obstacle(
+            f"{node.text} keeps whichever of the rows with equal keys comes first",
+            "drop duplicates on all columns, or use what comes after it by the key columns only",
+            fatal=False,
         )
 
 

@@ -82,7 +82,11 @@ def _walk(node: Plan, feeds_state: bool) -> Iterator[Obstacle]:
     if source is not None:
         yield from of_source(source.name, source.options)
     if feeds_state:
-        yield from of_node(node.name, node.text)
+        yield from of_node(node)
+        # Spark calls first() and its like deterministic.
+        if node.name == "Aggregate":
+            for expression in node.expressions:
+                yield from _walk_aggregates(expression)
         if not node.expressions_deterministic:
             for expression in node.expressions:
                 yield from _walk_expression(expression)
@@ -94,6 +98,13 @@ def _keeps_state(node: Plan) -> bool:
     if node.name == "Join":
         return all(child.is_streaming for child in node.children)
     return node.name in _STATEFUL
+
+
+def _walk_aggregates(expression: Expression) -> Iterator[Obstacle]:
+    if expression.name in ORDER_DEPENDENT and expression.deterministic:
+        yield of_expression(expression.name, expression.text)
+    for child in expression.children:
+        yield from _walk_aggregates(child)
 
 
 def _walk_expression(expression: Expression) -> Iterator[Obstacle]:

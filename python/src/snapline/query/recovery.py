@@ -28,7 +28,11 @@ class Recovery:
     run. Every step may be done twice: after a crash at any point, :meth:`run` goes on where it was.
 
     In this order: journal -> entries hidden -> ``hidden`` -> for each batch: offsets revealed, run, original commit
-    entry put back -> offsets of a batch that was not committed revealed -> journal removed -> the rest removed.
+    entry put back -> journal removed -> the rest removed.
+
+    A batch that was planned and not committed is run too, and its commit entry is taken away again. The sink may have
+    it already: then the real sink passes over it without running it (Spark's file sink, Delta), and its state would be
+    nowhere. Where the sink does not have it, it is run a second time and makes that state again.
     """
 
     def __init__(self, files: Files) -> None:
@@ -57,7 +61,7 @@ class Recovery:
                 and returns when it has ended well. The logs are such that it runs the batch it is given.
 
         Returns:
-            The batches that this recovery replays, those before a crash included.
+            The batches that this recovery runs, those before a crash included.
 
         Raises:
             CheckpointDamaged: an entry that replay needs is missing or cannot be read. Nothing was moved.
@@ -73,14 +77,15 @@ class Recovery:
         if journal is None:
             self._sweep()
             journal = self._plan(checkpoint)
-            if not journal.replayed:
-                return journal.replayed
+            if not journal.hidden:
+                return journal.hidden
             self._files.write_new(JOURNAL, journal.to_bytes())
         if not self._files.exists(_HIDDEN):
             self._hide(journal)
         self._replay(journal, run_batch)
-        self._finish(journal)
-        return journal.replayed
+        self._files.delete(JOURNAL)
+        self._sweep()
+        return journal.hidden
 
     def abandon(self) -> None:
         """Takes a recovery back: the logs are as they were before it. Nothing, if none has begun."""
@@ -94,6 +99,8 @@ class Recovery:
                     self._replace(f"{_HIDDEN_OFFSETS}/{batch}", self._offsets.name(batch))
                 if batch in commits:
                     self._replace(f"{_HIDDEN_COMMITS}/{batch}", self._commits.name(batch))
+                elif batch > journal.committed:
+                    self._files.delete(self._commits.name(batch))
             self._files.delete(JOURNAL)
         self._sweep()
 
@@ -126,7 +133,8 @@ class Recovery:
         # From the newest down: what Spark sees has no gap at any time.
         for batch in reversed(journal.hidden):
             if batch in commits:
-                self._put_away(self._commits.name(batch), f"{_HIDDEN_COMMITS}/{batch}", batch in kept)
+                a_replays = batch in kept or batch > journal.committed
+                self._put_away(self._commits.name(batch), f"{_HIDDEN_COMMITS}/{batch}", a_replays)
             if batch in offsets:
                 self._put_away(self._offsets.name(batch), f"{_HIDDEN_OFFSETS}/{batch}", batch in hidden)
         hidden, kept = self._in(_HIDDEN_OFFSETS), self._in(_HIDDEN_COMMITS)
@@ -135,27 +143,30 @@ class Recovery:
                 raise self._lost(f"{REPLAY} has not all entries of batch {batch}")
         self._files.write_new(_HIDDEN, b"")
 
-    def _put_away(self, name: str, hidden: str, there: bool) -> None:
-        """Hides an entry. If one is hidden already, that is the original, and this is a copy or a replay's."""
-        if there:
+    def _put_away(self, name: str, hidden: str, not_original: bool) -> None:
+        """Hides an entry, or removes one that is a replay's, or what a rename that was cut short left of it."""
+        if not_original:
             self._files.delete(name)
         else:
             self._files.rename(name, hidden)
 
     def _replay(self, journal: Journal, run_batch: RunBatch) -> None:
         hidden, commits, replayed = self._in(_HIDDEN_OFFSETS), set(self._commits.batches()), self._in(_REPLAYED)
-        for batch in journal.replayed:
+        for batch in journal.hidden:
             if batch in hidden:
                 self._reveal(batch)
                 commits.discard(batch)
             if batch not in commits and batch not in replayed:
                 # Of a rename that was cut short, a checksum may be left: it would block Spark's entry.
                 self._files.delete(self._commits.name(batch))
-                _log.info("Replaying batch %d of %d.", batch, journal.committed)
+                _log.info("Replaying batch %d of %d.", batch, journal.planned)
                 run_batch(batch)
                 self._check_run(batch)
                 commits.add(batch)
-            self._settle(batch, batch in commits)
+            if batch <= journal.committed:
+                self._settle(batch, batch in commits)
+            elif batch in commits:
+                self._replace(self._commits.name(batch), f"{_REPLAYED}/{batch}")
 
     def _reveal(self, batch: int) -> None:
         """Shows the offsets of a batch that has not been run. What stands there of it by now is none of ours."""
@@ -187,12 +198,6 @@ class Recovery:
             self._replace(name, aside)
         self._files.delete(name)
         self._files.write_new(name, entry)
-
-    def _finish(self, journal: Journal) -> None:
-        if journal.planned > journal.committed and journal.planned in self._in(_HIDDEN_OFFSETS):
-            self._reveal(journal.planned)
-        self._files.delete(JOURNAL)
-        self._sweep()
 
     def _sweep(self) -> None:
         """Removes what is left of a recovery that has ended: there is no journal."""

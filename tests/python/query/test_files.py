@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snapline.errors import StateNotFound, StorageFailure
+from snapline.query import Files, HadoopFiles, LocalFiles
+
+
+@pytest.fixture(params=["local", "hadoop"])
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+    if request.param == "local":
+        return LocalFiles(tmp_path)
+    return HadoopFiles(request.getfixturevalue("spark"), f"file:{tmp_path}")
+
+
+def put(path: Path, checksum: bytes | None = b"crc\0") -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"data")
+    if checksum is not None:
+        path.with_name(f".{path.name}.crc").write_bytes(checksum)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_writes_what_it_reads(files: Files, tmp_path: Path) -> None:
+    files.write_new("a/b/c", b"\0\xff text")
+    assert files.read("a/b/c") == b"\0\xff text"
+    assert (tmp_path / "a/b/c").read_bytes() == b"\0\xff text"
+    assert files.exists("a/b/c")
+    assert files.exists("a")
+    assert files.list("a/b") == ["c"]
+    assert files.list("a") == ["b"]
+    assert [name for name in names(tmp_path) if name.endswith(".tmp")] == []
+    files.write_new("empty", b"")
+    assert files.read("empty") == b""
+
+
+def test_overwrites_nothing(files: Files) -> None:
+    files.write_new("a", b"1")
+    files.write_new("b", b"2")
+    with pytest.raises(StorageFailure, match="a exists already"):
+        files.write_new("a", b"3")
+    with pytest.raises(StorageFailure, match="a exists already"):
+        files.rename("b", "a")
+    assert (files.read("a"), files.read("b")) == (b"1", b"2")
+
+
+def test_what_is_not_there(files: Files) -> None:
+    assert files.list("nowhere") == []
+    assert not files.exists("nowhere/a")
+    files.delete("nowhere/a")
+    with pytest.raises(StateNotFound, match="nowhere/a"):
+        files.read("nowhere/a")
+    with pytest.raises(StateNotFound, match="nowhere/a"):
+        files.rename("nowhere/a", "b")
+
+
+def test_a_checksum_goes_where_its_file_goes(files: Files, tmp_path: Path) -> None:
+    put(tmp_path / "commits/7")
+    files.rename("commits/7", "hidden/commits/7")
+    assert names(tmp_path) == ["hidden/commits/.7.crc", "hidden/commits/7"]
+    assert files.list("hidden/commits") == ["7"]
+    files.delete("hidden/commits/7")
+    assert names(tmp_path) == []
+
+
+def test_a_checksum_left_behind_does_not_stay(files: Files, tmp_path: Path) -> None:
+    put(tmp_path / "commits/7")
+    (tmp_path / "commits/7").unlink()
+    files.delete("commits/7")
+    assert names(tmp_path) == []
+    put(tmp_path / "commits/8")
+    (tmp_path / "commits/8").unlink()
+    put(tmp_path / "hidden/8", None)
+    files.rename("hidden/8", "commits/8")
+    assert names(tmp_path) == ["commits/8"]
+    put(tmp_path / "commits/9")
+    (tmp_path / "commits/9").unlink()
+    files.write_new("commits/9", b"anew")
+    assert files.read("commits/9") == b"anew"
+
+
+def test_a_folder_goes_with_all_in_it(files: Files, tmp_path: Path) -> None:
+    put(tmp_path / "snapline/1")
+    put(tmp_path / "other/1")
+    files.delete("snapline")
+    assert names(tmp_path) == ["other/.1.crc", "other/1"]
+
+
+def test_refusals_are_told(files: Files, tmp_path: Path) -> None:
+    put(tmp_path / "a", None)
+    with pytest.raises(StorageFailure):
+        files.write_new("a/b", b"")

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
+
+from snapline import key_by
+from snapline.errors import InvalidConfiguration
+from snapline.functions import Context, KeyedProcessFunction
+from snapline.query import check_replayable, find_obstacles
+from snapline.query.obstacles import of_source
+
+
+@pytest.fixture
+def rows(spark: SparkSession, tmp_path: Path) -> DataFrame:
+    (tmp_path / "input").mkdir()
+    return spark.readStream.schema("key int, value long, time timestamp").json(str(tmp_path / "input"))
+
+
+class Count(KeyedProcessFunction):
+    def process_element(self, value: object, ctx: Context) -> None: ...
+
+
+def names(df: DataFrame) -> list[tuple[str, bool]]:
+    return [(obstacle.found, obstacle.fatal) for obstacle in find_obstacles(df)]
+
+
+FINE: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "sums": lambda df: df.groupBy("key").agg(F.sum("value"), F.max("value"), F.avg("value")),
+    "the batch's time": lambda df: df.withColumn("now", F.current_timestamp()).groupBy("now").count(),
+    "the batch's date": lambda df: df.filter("time > current_date()").groupBy("key").count(),
+    "the file's name": lambda df: df.groupBy(F.input_file_name()).count(),
+    "rand() after state": lambda df: df.groupBy("key").count().withColumn("r", F.rand()),
+    "rand() without state": lambda df: df.withColumn("r", F.rand()).filter("r < 0.5"),
+    "a deterministic function": lambda df: df.groupBy(F.udf(str)("key")).count(),
+    "a static side": lambda df: (
+        df.join(df.sparkSession.range(5).withColumn("r", F.rand()), df.key == F.col("id")).groupBy("key").count()
+    ),
+    "order_by": lambda df: key_by(df, "key").order_by("time", "value").process(Count(), "key int"),
+}
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_what_can_be_replayed_passes(rows: DataFrame, name: str) -> None:
+    assert names(FINE[name](rows)) == []
+
+
+REFUSED: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
+    "rand": (lambda df: df.withColumn("r", F.rand()).groupBy("r").count(), r"rand\("),
+    "rand in the key": (lambda df: df.groupBy((F.rand() * 2).cast("int")).count(), r"rand\("),
+    "rand in a filter": (lambda df: df.filter(F.rand(7) < 0.5).groupBy("key").count(), r"rand\("),
+    "uuid": (lambda df: df.withColumn("u", F.expr("uuid()")).dropDuplicates(["u"]), "uuid"),
+    "shuffle": (lambda df: df.withColumn("s", F.shuffle(F.array("key"))).dropDuplicates(["s"]), "shuffle"),
+    "sample": (lambda df: df.sample(0.5, seed=1).groupBy("key").count(), "Sample"),
+    "function": (
+        lambda df: df.groupBy(F.udf(lambda key: str(key), StringType()).asNondeterministic()("key")).count(),
+        "declared non-deterministic",
+    ),
+    "before a join": (
+        lambda df: df.withColumn("r", F.rand()).alias("a").join(df.alias("b"), F.expr("a.key = b.key")),
+        r"rand\(",
+    ),
+    "below a keyed function": (
+        lambda df: key_by(df.withColumn("r", F.rand()), "key").order_by("r").process(Count(), "key int"),
+        r"rand\(",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_gives_another_value_each_time_is_refused(rows: DataFrame, name: str) -> None:
+    make, what = REFUSED[name]
+    with pytest.raises(InvalidConfiguration, match=what):
+        check_replayable(make(rows).writeStream)
+
+
+WARNED: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
+    "first": (lambda df: df.groupBy("key").agg(F.first("value")), "first"),
+    "collect_list": (lambda df: df.groupBy("key").agg(F.collect_list("value")), "collect_list"),
+    "ids": (lambda df: df.withColumn("i", F.monotonically_increasing_id()).groupBy("i").count(), "monotonically"),
+    "deduplication on some columns": (lambda df: df.dropDuplicates(["key"]), "Deduplicate"),
+    "a keyed function without an order": (lambda df: key_by(df, "key").process(Count(), "key int"), "order"),
+}
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_what_depends_on_the_order_is_warned_of(rows: DataFrame, name: str, caplog: pytest.LogCaptureFixture) -> None:
+    make, what = WARNED[name]
+    with caplog.at_level(logging.WARNING):
+        (obstacle,) = check_replayable(make(rows).writeStream)
+    assert what in obstacle.found
+    assert obstacle.found in caplog.text
+    assert not obstacle.fatal
+
+
+def test_clean_source_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "input").mkdir()
+    reader = spark.readStream.schema("key int").option("cleanSource", "DELETE")
+    with pytest.raises(InvalidConfiguration, match="cleanSource=delete"):
+        check_replayable(reader.json(str(tmp_path / "input")).groupBy("key").count().writeStream)
+
+
+def test_the_socket_source_is_refused(spark: SparkSession) -> None:
+    reader = spark.readStream.format("socket").option("host", "localhost").option("port", 1)
+    with pytest.raises(InvalidConfiguration, match="socket cannot be read twice"):
+        check_replayable(reader.load().groupBy("value").count().writeStream)
+
+
+@pytest.mark.parametrize("source", ["rate", "rate-micro-batch"])
+def test_rate_sources_can_be_replayed(spark: SparkSession, source: str) -> None:
+    reader = spark.readStream.format(source).option("rowsPerBatch", 1)
+    assert names(reader.load().groupBy("value").count()) == []
+
+
+def test_other_triggers_and_logs_are_refused(rows: DataFrame) -> None:
+    counts = rows.groupBy("key").count().writeStream
+    assert check_replayable(counts) == []
+    assert check_replayable(counts.trigger(processingTime="1 second").option("path", "x")) == []
+    assert check_replayable(counts.trigger(availableNow=True)) == []
+    with pytest.raises(InvalidConfiguration, match="ContinuousTrigger"):
+        check_replayable(counts.trigger(continuous="1 second"))
+    with pytest.raises(InvalidConfiguration, match="asyncProgressTrackingEnabled"):
+        check_replayable(counts.trigger(once=True).option("asyncProgressTrackingEnabled", "true"))
+
+
+def test_every_reason_is_named(rows: DataFrame) -> None:
+    both = rows.withColumn("r", F.rand()).withColumn("u", F.expr("uuid()")).groupBy("r", "u").count()
+    with pytest.raises(InvalidConfiguration, match=r"(?s)rand\(.*uuid|uuid.*rand\("):
+        check_replayable(both.writeStream)
+
+
+def test_options_of_sources() -> None:
+    assert list(of_source("kafka", {"failondataloss": "true"})) == []
+    (obstacle,) = of_source("kafka", {"failondataloss": "FALSE"})
+    assert not obstacle.fatal
+    assert "failOnDataLoss" in obstacle.action
