@@ -12,9 +12,18 @@ import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
 /** Versions that are durable in the executor's folder only, and the checkpoints between them (docs/notes/004-checkpoints.md). */
 class IntervalDurabilitySpec extends AnyFunSuite {
 
-  private final class Outcome extends SnapshotListener {
+  private final class Outcome(confirms: Boolean = true) extends SnapshotListener {
     private val told = new CompletableFuture[Either[Exception, HandleMeta]]
-    override def made(meta: HandleMeta, handleBytes: Long, syncMs: Long, asyncMs: Long): Unit = assert(told.complete(Right(meta)))
+    override def made(
+        meta: HandleMeta,
+        handleBytes: Long,
+        syncMs: Long,
+        asyncMs: Long,
+        mayReuse: () => Unit
+    ): Unit = {
+      if (confirms) mayReuse()
+      assert(told.complete(Right(meta)))
+    }
     override def failed(reason: Exception): Unit = assert(told.complete(Left(reason)))
     def await(): Either[Exception, HandleMeta] = told.get(30, TimeUnit.SECONDS)
   }
@@ -98,6 +107,21 @@ class IntervalDurabilitySpec extends AnyFunSuite {
       assert(one.uploadedFiles == one.files.size)
       assert(two.uploadedBytes < one.uploadedBytes / 10)
       assert(one.files.map(_.uid).toSet.subsetOf(two.files.map(_.uid).toSet))
+    }
+  }
+
+  test("what the coordinator has not answered for is uploaded again") {
+    withStore { fixture =>
+      val state = fixture.open()
+      state.load(0, None, interval = true)
+      (0 until 3000).foreach(i => put(state, s"row$i", "x" * 200))
+      val first = new Outcome(confirms = false)
+      state.commit(checkpoint = Some(first))
+      val one = first.await().toOption.get
+      val (_, outcome) = checkpoint(state, 1, "small")
+      val two = outcome.await().toOption.get
+      assert(two.files.map(_.uid).toSet.intersect(one.files.map(_.uid).toSet).isEmpty)
+      assert(two.uploadedFiles == two.files.size)
     }
   }
 

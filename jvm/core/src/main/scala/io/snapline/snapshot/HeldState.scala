@@ -81,8 +81,12 @@ private[snapshot] final class HeldState(loaded: Long, val backend: KeyedBackend,
     */
   def snapshotMade(meta: HandleMeta, until: Mark): Unit = synchronized {
     lastSnapshot = Some(meta)
-    uploaded = meta.files.map(file => file.name -> file).toMap
     covered = until
+  }
+
+  /** The next snapshot may name what this one has uploaded. */
+  def reuse(meta: HandleMeta): Unit = synchronized {
+    uploaded = meta.files.map(file => file.name -> file).toMap
   }
 
   def snapshotEnded(): Unit = synchronized {

@@ -11,8 +11,10 @@ trait SnapshotListener {
     *   what the task waited, in milliseconds
     * @param asyncMs
     *   from then to the handle
+    * @param mayReuse
+    *   to be called when the coordinator has answered that the store's next snapshot may name the table files of this one; until then it may delete them
     */
-  def made(meta: HandleMeta, handleBytes: Long, syncMs: Long, asyncMs: Long): Unit
+  def made(meta: HandleMeta, handleBytes: Long, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit
 
   /** There is no snapshot. */
   def failed(reason: Exception): Unit

@@ -30,7 +30,7 @@ private[snapshot] final class SnapshotRun(
     *   false: a failure is logged, and a later commit tries again
     */
   def run(rethrow: Boolean): Unit =
-    try upload(): Unit
+    try held.reuse(upload()._1)
     catch {
       case e: Exception =>
         if (rethrow) throw e
@@ -46,7 +46,7 @@ private[snapshot] final class SnapshotRun(
     try
       try {
         val (meta, handleBytes) = upload()
-        to.made(meta, handleBytes, syncMs, millis)
+        to.made(meta, handleBytes, syncMs, millis, () => held.reuse(meta))
       } finally held.snapshotEnded()
     catch {
       case e: Exception =>

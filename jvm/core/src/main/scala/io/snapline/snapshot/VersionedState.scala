@@ -144,7 +144,8 @@ final class VersionedState(
   }
 
   private def begin(version: Long, interval: Boolean): Unit = {
-    writer = new ChangelogWriter(if (interval) own else storage, VersionRef(version + 1, clock.next()), settings.compress)
+    writer =
+      new ChangelogWriter(if (interval) own else storage, VersionRef(version + 1, clock.next()), settings.compress)
     held.backend.beginChanges(writer)
     changesAtBegin = held.backend.changeCount
     held.backend.trim()
@@ -228,7 +229,9 @@ final class VersionedState(
 
   /** Changelogs that a snapshot covers. */
   private def forget(folder: CheckpointStorage, until: Long): Unit =
-    folder.list("").map(_.name).filter(name => VersionRef.parse(name).exists(_._1.version <= until)).foreach(folder.delete)
+    folder.list(
+      ""
+    ).map(_.name).filter(name => VersionRef.parse(name).exists(_._1.version <= until)).foreach(folder.delete)
 
   /** Snapshots end in threads of their own. */
   private def measured(change: StateStatistics => StateStatistics): Unit = noting.synchronized {

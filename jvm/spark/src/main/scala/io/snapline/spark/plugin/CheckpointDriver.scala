@@ -42,6 +42,9 @@ final class CheckpointDriver private[plugin] (
   private var restore: Option[String] = None
   private var failure: Option[String] = None
 
+  /** Once in a run, when a checkpoint says from where on files are needed. */
+  private var sweepDue = false
+
   worker.scheduleWithFixedDelay(
     () => event("a tick")(coordinator.tick(now)),
     CheckpointDriver.TickMs,
@@ -80,7 +83,8 @@ final class CheckpointDriver private[plugin] (
   def outcome(request: Long): String = synchronized(requests.outcome(request))
 
   /** The checkpoints of this query since it was started, as JSON with the names of Flink's REST interface. */
-  def history: String = synchronized(if (coordinator == null) CheckpointHistory.Snapshot() else coordinator.history.snapshot).json
+  def history: String =
+    synchronized(if (coordinator == null) CheckpointHistory.Snapshot() else coordinator.history.snapshot).json
 
   /** The query is over for good, by its owner's word: FINISHED, CANCELED, FAILED or SUSPENDED. Waits until what follows from it is done. */
   def end(how: String): Unit = {
@@ -103,7 +107,10 @@ final class CheckpointDriver private[plugin] (
     else {
       if (!run.contains(batch.run)) begin(batch.run)
       failure.foreach { reason =>
-        throw new StorageFailure(s"Checkpoints of ${folder.root} fail: $reason", "see to the cause; state since the last checkpoint is rebuilt at the restart.")
+        throw new StorageFailure(
+          s"Checkpoints of ${folder.root} fail: $reason",
+          "see to the cause; state since the last checkpoint is rebuilt at the restart."
+        )
       }
       // Spark plans a batch when the one before it is in the commit log.
       enqueue(coordinator.batchCommitted(batch.batch - 1, now))
@@ -118,6 +125,7 @@ final class CheckpointDriver private[plugin] (
     if (coordinator == null) coordinator = new CheckpointCoordinator(folder.queryId, settings)
     run = Some(started)
     failure = None
+    sweepDue = !durableBatches
     val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
     enqueue(coordinator.started(started.toString, found, folder.highestId, now))
   }
@@ -134,8 +142,11 @@ final class CheckpointDriver private[plugin] (
     override def onQueryTerminated(event: StreamingQueryListener.QueryTerminatedEvent): Unit = ()
   }
 
-  private[plugin] def acknowledged(ack: Acknowledgement): Unit =
+  /** Whether the store may build its next snapshot on this one. */
+  private[plugin] def acknowledged(ack: Acknowledgement): Boolean = synchronized {
     event("an acknowledgement")(coordinator.acknowledged(ack, now))
+    coordinator != null && coordinator.mayReuse(ack)
+  }
 
   private[plugin] def declined(decline: Decline): Unit = event("a decline")(coordinator.declined(decline, now))
 
@@ -148,8 +159,15 @@ final class CheckpointDriver private[plugin] (
     catch { case NonFatal(e) => log.error(s"The coordinator of ${folder.root} failed at $what.", e) }
 
   /** Under the lock, so that actions keep the order of the events. */
-  private def enqueue(actions: Seq[Action]): Unit =
-    if (actions.nonEmpty && !worker.isShutdown) worker.execute(() => actions.foreach(act))
+  private def enqueue(actions: Seq[Action]): Unit = if (actions.nonEmpty) enqueueWork(actions.foreach(act))
+
+  private def enqueueWork(work: => Unit): Unit =
+    if (!worker.isShutdown) {
+      worker.execute { () =>
+        try work
+        catch { case NonFatal(e) => log.warn(s"The coordinator of ${folder.root} failed.", e) }
+      }
+    }
 
   private def act(action: Action): Unit =
     try action match {
@@ -181,6 +199,11 @@ final class CheckpointDriver private[plugin] (
         case Left(reason) => coordinator.writeFailed(p.id, reason, now)
       }
       enqueue(follows)
+      if (written.isRight && sweepDue) {
+        sweepDue = false
+        val named = coordinator.retained ++ coordinator.savepoints
+        enqueueWork(folder.sweep(named, coordinator.retained.map(_.batch + 1).min))
+      }
     }
   }
 

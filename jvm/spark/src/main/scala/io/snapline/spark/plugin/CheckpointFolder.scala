@@ -12,7 +12,7 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 
 import io.snapline.checkpoint._
 import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure}
-import io.snapline.snapshot.SnapshotCheck
+import io.snapline.snapshot.{SnapshotCheck, SnapshotSweep}
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
 /** The checkpoint folder of one query, as its driver uses it. Owns a few threads for what many stores need at once; any thread may call. */
@@ -68,6 +68,18 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
     Seq(what.handles, what.tables).foreach(inParallel(_)(file => stateOf(file.store).delete(file.name): Unit))
   }
 
+  /** Removes what crashes and replays have left below these checkpoints.
+    *
+    * @param oldest
+    *   version of the oldest one a recovery may take
+    */
+  def sweep(named: Seq[CompletedCheckpoint], oldest: Long): Unit = {
+    val stores = named.flatMap(_.handles.keys).distinct
+    inParallel(stores) { store =>
+      new SnapshotSweep(stateOf(store)).run(oldest, named.flatMap(_.handles.get(store).map(_.ref)).toSet): Unit
+    }
+  }
+
   /** Only if nothing is left in it. */
   private def removeFolder(checkpoint: Long): Unit = {
     val folder = new Path(own, CheckpointMetadata.folder(checkpoint))
@@ -89,8 +101,10 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
       try new String(input.readAllBytes(), UTF_8)
       finally input.close()
     } catch {
-      case e: FileNotFoundException => throw new StateNotFound(s"$path does not exist.", "check the checkpoint's path.", e)
-      case e: IOException => throw new StorageFailure(s"Could not read $path: $e.", "see to the checkpoint's file system.", e)
+      case e: FileNotFoundException =>
+        throw new StateNotFound(s"$path does not exist.", "check the checkpoint's path.", e)
+      case e: IOException =>
+        throw new StorageFailure(s"Could not read $path: $e.", "see to the checkpoint's file system.", e)
     }
   }
 

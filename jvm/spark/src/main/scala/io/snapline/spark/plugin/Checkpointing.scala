@@ -98,7 +98,9 @@ object Checkpointing {
     if (driver != null) context.setLocalProperty(TaskBarrier.Property, driver.planned(batch).text)
   }
 
-  private[plugin] def acknowledged(ack: Acknowledgement): Unit = drivers.values.asScala.foreach(_.acknowledged(ack))
+  /** Whether the store may build its next snapshot on this one. */
+  private[plugin] def acknowledged(ack: Acknowledgement): Boolean =
+    drivers.values.asScala.toSeq.map(_.acknowledged(ack)).contains(true)
 
   private[plugin] def declined(decline: Decline): Unit = drivers.values.asScala.foreach(_.declined(decline))
 }

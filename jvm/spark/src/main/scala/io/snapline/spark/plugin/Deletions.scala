@@ -29,7 +29,10 @@ private[plugin] final class Deletions(delete: Action.Delete => Unit, where: Stri
       } catch {
         case NonFatal(e) =>
           going = false
-          log.warn(s"Files of checkpoint ${waiting.head.checkpoint} of $where could not be deleted; ${waiting.size} deletions wait.", e)
+          log.warn(
+            s"Files of checkpoint ${waiting.head.checkpoint} of $where could not be deleted; ${waiting.size} deletions wait.",
+            e
+          )
       }
     }
   }

@@ -38,19 +38,23 @@ object ExecutorLink {
   /** In local mode driver and executor are one JVM, and one of them closes first. */
   private[plugin] def close(): Unit = context = null
 
-  /** Returns at once. A message that cannot be delivered is logged: the driver gives the checkpoint up when its time is over. */
-  def tell(message: AnyRef): Unit = sender.execute(() => deliver(message, 1))
+  /** Returns at once. A message that cannot be delivered is logged: the driver gives the checkpoint up when its time is over.
+    *
+    * @param answered
+    *   told what the driver says to it
+    */
+  def tell(message: AnyRef, answered: Boolean => Unit): Unit = sender.execute(() => deliver(message, answered, 1))
 
-  private def deliver(message: AnyRef, attempt: Int): Unit = {
+  private def deliver(message: AnyRef, answered: Boolean => Unit, attempt: Int): Unit = {
     val to = context
     if (to != null) {
-      try to.ask(message): Unit
+      try answered(to.ask(message) == java.lang.Boolean.TRUE)
       catch {
         case _: InterruptedException => Thread.currentThread().interrupt()
         case NonFatal(e) if attempt < Attempts =>
           log.info(s"The driver did not take $message, attempt $attempt: $e")
           Thread.sleep(FirstPauseMs << attempt)
-          deliver(message, attempt + 1)
+          deliver(message, answered, attempt + 1)
         case NonFatal(e) => log.warn(s"The driver could not be told $message in $Attempts attempts.", e)
       }
     }

@@ -26,6 +26,9 @@ private[spark] object RestorePoint {
       throw new InternalError(s"$metadata is no path of a checkpoint's metadata.")
     }
     val storage = new HadoopCheckpointStorage(path.getParent.getParent, configuration)
-    new RestorePoint(metadata, CheckpointMetadata.read(storage, number)._1.handles.map { case (store, handle) => store -> handle.ref })
+    new RestorePoint(
+      metadata,
+      CheckpointMetadata.read(storage, number)._1.handles.map { case (store, handle) => store -> handle.ref }
+    )
   }
 }

@@ -16,14 +16,13 @@ class SnaplinePlugin extends SparkPlugin {
       Collections.emptyMap()
     }
 
-    /** On Spark's one dispatcher thread: whatever takes time is put off. */
-    override def receive(message: AnyRef): AnyRef = {
-      message match {
-        case ack: Acknowledgement => Checkpointing.acknowledged(ack)
-        case decline: Decline => Checkpointing.declined(decline)
-        case _ => ()
-      }
-      java.lang.Boolean.TRUE
+    /** On Spark's one dispatcher thread: whatever takes time is put off. Answers whether the store may build its next snapshot on this one. */
+    override def receive(message: AnyRef): AnyRef = message match {
+      case ack: Acknowledgement => Boolean.box(Checkpointing.acknowledged(ack))
+      case decline: Decline =>
+        Checkpointing.declined(decline)
+        java.lang.Boolean.FALSE
+      case _ => java.lang.Boolean.FALSE
     }
 
     override def shutdown(): Unit = Checkpointing.close()

@@ -18,7 +18,8 @@ import io.snapline.error.InternalError
   *   path of the `_metadata` this run goes on from
   */
 final case class TaskBarrier(run: UUID, interval: Boolean, checkpoint: Option[Long], restore: Option[String]) {
-  def text: String = Seq(run.toString, interval.toString, checkpoint.fold("")(_.toString), restore.getOrElse("")).mkString("|")
+  def text: String =
+    Seq(run.toString, interval.toString, checkpoint.fold("")(_.toString), restore.getOrElse("")).mkString("|")
 }
 
 object TaskBarrier {

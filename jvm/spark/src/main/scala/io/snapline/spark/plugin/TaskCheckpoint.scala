@@ -16,33 +16,41 @@ private[spark] final class TaskCheckpoint(
     checkpoint: Long,
     store: StoreId,
     task: TaskContext,
-    tell: AnyRef => Unit = ExecutorLink.tell
+    tell: (AnyRef, Boolean => Unit) => Unit = ExecutorLink.tell
 ) extends SnapshotListener {
-  private var ready: Option[AnyRef] = None
+  private var ready: Option[() => Unit] = None
   private var taskEndedWell = false
 
   task.addTaskCompletionListener[Unit](ended => if (!ended.isFailed() && !ended.isInterrupted()) endedWell())
 
-  override def made(meta: HandleMeta, handleBytes: Long, syncMs: Long, asyncMs: Long): Unit = {
+  override def made(
+      meta: HandleMeta,
+      handleBytes: Long,
+      syncMs: Long,
+      asyncMs: Long,
+      mayReuse: () => Unit
+  ): Unit = {
     val files = meta.files.map(file => SharedFile(file.uid, file.length, file.crc32c))
     val full = meta.stateBytes + handleBytes
     val handle =
       StateHandle(meta.ref, files, full, meta.uploadedFiles, meta.uploadedBytes, syncMs, asyncMs, handleBytes)
-    arrived(Acknowledgement(query, run, checkpoint, store, handle))
+    val ack = Acknowledgement(query, run, checkpoint, store, handle)
+    arrived(() => tell(ack, granted => if (granted) mayReuse()))
   }
 
   override def failed(reason: Exception): Unit = {
     val message = s"${reason.getClass.getSimpleName}: ${reason.getMessage}"
-    arrived(Decline(query, run, checkpoint, store, FailureReason.AsyncFailure, message))
+    val decline = Decline(query, run, checkpoint, store, FailureReason.AsyncFailure, message)
+    arrived(() => tell(decline, _ => ()))
   }
 
-  private def arrived(message: AnyRef): Unit = synchronized {
-    if (taskEndedWell) tell(message) else ready = Some(message)
+  private def arrived(send: () => Unit): Unit = synchronized {
+    if (taskEndedWell) send() else ready = Some(send)
   }
 
   private def endedWell(): Unit = synchronized {
     taskEndedWell = true
-    ready.foreach(tell)
+    ready.foreach(_.apply())
     ready = None
   }
 }

@@ -45,7 +45,9 @@ object ProviderSettings {
     */
   def read(conf: StateStoreConf, configuration: Configuration): ProviderSettings = {
     val set = configuration.getPropsWithPrefix(Prefix).asScala.map { case (name, value) => (Prefix + name) -> value }
-    set.keys.filterNot(name => known(name) || name.startsWith(CoordinatorSettings.Prefix)).toSeq.sorted.headOption.foreach { name =>
+    set.keys.filterNot(name =>
+      known(name) || name.startsWith(CoordinatorSettings.Prefix)
+    ).toSeq.sorted.headOption.foreach { name =>
       throw new InvalidConfiguration(
         s"$name is no setting of Snapline.",
         s"use one of ${known.toSeq.sorted.mkString(", ")}."
