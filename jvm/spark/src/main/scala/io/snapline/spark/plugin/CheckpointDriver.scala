@@ -95,7 +95,8 @@ final class CheckpointDriver private[plugin] (
   /** Waits for what was asked for, a checkpoint that is being written among it. */
   override def close(): Unit = {
     closed(this)
-    worker.shutdown()
+    // Behind what is queued, whose own consequences are then still taken.
+    worker.execute(() => worker.shutdown())
     worker.awaitTermination(CheckpointDriver.CloseWaitMs, TimeUnit.MILLISECONDS): Unit
     folder.close()
   }

@@ -1,0 +1,206 @@
+package io.snapline.spark.plugin
+
+import java.nio.file.Files
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, Trigger}
+import org.scalatest.BeforeAndAfterAll
+import org.scalatest.concurrent.Eventually
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.{Millis, Seconds, Span}
+
+import io.snapline.checkpoint.CheckpointMetadata
+import io.snapline.error.{InvalidConfiguration, SnaplineException}
+import io.snapline.spark.{LocalSpark, StatefulQuery}
+
+/** Checkpoints of real queries: what is in the folder, what is not, and what a run that goes on from one loads. */
+class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually {
+  private var spark: SparkSession = _
+  private val plugin = "spark.plugins" -> classOf[SnaplinePlugin].getName
+
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(50, Millis))
+
+  override def beforeAll(): Unit = spark = LocalSpark.start(LocalSpark.provider, LocalSpark.extension, plugin)
+
+  override def afterAll(): Unit = LocalSpark.stop(spark)
+
+  private def folder(): String = Files.createTempDirectory("snapline-driver").toString
+
+  private def started(folder: String, intervalMs: Long, retained: Int = 2, tolerable: Int = 0): CheckpointDriver =
+    Checkpointing.start(spark, folder, intervalMs, 60000, 0, 1, tolerable, retained, "RETAIN_ON_CANCELLATION")
+
+  private def completed(folder: String): Seq[CheckpointMetadata] =
+    new CheckpointFolder(new Path(folder), new Configuration).completed().map(_._1)
+
+  private def counts(driver: CheckpointDriver): JsonNode = new ObjectMapper().readTree(driver.history).get("counts")
+
+  private def stateFiles(folder: String, ending: String): Seq[String] = {
+    val walk = Files.walk(new java.io.File(folder, "state").toPath)
+    try walk.iterator.asScala.map(_.toString).filter(_.endsWith(ending)).toSeq
+    finally walk.close()
+  }
+
+  /** A count per key that is fed by hand. */
+  private final class Counted(checkpoint: String) {
+    private val session = spark
+    import session.implicits._
+    private val input = MemoryStream[Int](spark)
+    val frame: DataFrame = input.toDF().groupBy(col("value") % 7 as "key").agg(count("*") as "n")
+
+    def start(): StreamingQuery = frame.writeStream.format("noop").outputMode("update")
+      .option("checkpointLocation", checkpoint).trigger(Trigger.ProcessingTime(0)).start()
+
+    def batch(query: StreamingQuery, values: Int*): Unit = {
+      input.addData(values)
+      query.processAllAvailable()
+    }
+  }
+
+  for (query <- StatefulQuery.all) {
+    test(s"a checkpoint has every store: $query") {
+      val checkpoint = folder()
+      val driver = started(checkpoint, intervalMs = 60000)
+      try {
+        query.run(spark, checkpoint, StatefulQuery.batches(1))
+        eventually(assert(completed(checkpoint).nonEmpty))
+      } finally driver.end("SUSPENDED")
+      val metadata = completed(checkpoint).head
+      assert(metadata.batch == 0 && metadata.offsets.contains("batchWatermarkMs"))
+      val folders = stateFiles(checkpoint, ".handle").map(new java.io.File(_).getParent).distinct
+      assert(metadata.handles.size == folders.size)
+      assert(stateFiles(checkpoint, ".changelog").isEmpty, "batches are not durable by themselves")
+    }
+  }
+
+  test("only the first barrier of an interval is one, and what lies between is on the executor alone") {
+    val checkpoint = folder()
+    val driver = started(checkpoint, intervalMs = 600000)
+    val counted = new Counted(checkpoint)
+    val query = counted.start()
+    try {
+      (0 until 5).foreach(i => counted.batch(query, i, i + 1))
+      eventually(assert(completed(checkpoint).map(_.batch) == Seq(0)))
+      assert(stateFiles(checkpoint, ".changelog").isEmpty)
+      val request = driver.trigger()
+      counted.batch(query, 1)
+      eventually(assert(driver.outcome(request) == "completed 2"))
+      assert(completed(checkpoint).map(_.batch) == Seq(0, 5))
+    } finally {
+      query.stop()
+      driver.end("SUSPENDED")
+    }
+    assert(completed(checkpoint).size == 2, "a stop keeps them")
+  }
+
+  test("older checkpoints go, with their files and the log entries below") {
+    val checkpoint = folder()
+    spark.conf.set("spark.sql.streaming.minBatchesToRetain", 1000000)
+    val driver = started(checkpoint, intervalMs = 10)
+    val counted = new Counted(checkpoint)
+    val query = counted.start()
+    try {
+      (0 until 8).foreach { i =>
+        counted.batch(query, i)
+        eventually(assert(counts(driver).get("completed").asInt == i + 1))
+      }
+    } finally {
+      query.stop()
+      driver.end("SUSPENDED")
+      spark.conf.unset("spark.sql.streaming.minBatchesToRetain")
+    }
+    assert(completed(checkpoint).map(_.checkpoint) == Seq(7, 8))
+    assert(stateFiles(checkpoint, ".handle").size == 2 * LocalSpark.Partitions)
+    val named = completed(checkpoint).flatMap(_.handles.values.flatMap(_.files.map(_.uid))).toSet
+    assert(stateFiles(checkpoint, ".sst").map(new java.io.File(_).getName.stripSuffix(".sst")).toSet == named)
+    val offsets = new java.io.File(checkpoint, "offsets").list().filterNot(_.startsWith(".")).map(_.toInt).sorted
+    assert(offsets.toSeq == Seq(5, 6, 7))
+  }
+
+  test("a cancelled query takes along the checkpoints that do not outlive it") {
+    val checkpoint = folder()
+    val driver =
+      Checkpointing.start(spark, checkpoint, 10, 60000, 0, 1, 0, 2, "NEVER_RETAIN_AFTER_TERMINATION")
+    val counted = new Counted(checkpoint)
+    val query = counted.start()
+    try {
+      counted.batch(query, 1)
+      eventually(assert(completed(checkpoint).nonEmpty))
+    } finally {
+      query.stop()
+      driver.end("CANCELED")
+    }
+    assert(completed(checkpoint).isEmpty && stateFiles(checkpoint, ".handle").isEmpty)
+  }
+
+  test("a run that goes on from a checkpoint loads the attempt it names, not a later one of the same version") {
+    val (checkpoint, other) = (folder(), folder())
+    val counted = new Counted(checkpoint)
+    runOnce(checkpoint, counted, 0 until 70)
+    runOnce(other, new Counted(other), Seq(0))
+    // Another attempt at the same version, with another content; it was made later and sorts after the one that is named.
+    stateFiles(other, ".handle").concat(stateFiles(other, ".sst")).foreach { file =>
+      val target = new java.io.File(file.replace(other, checkpoint)).toPath
+      Files.createDirectories(target.getParent)
+      Files.copy(new java.io.File(file).toPath, target)
+    }
+    val driver = started(checkpoint, intervalMs = 600000)
+    driver.restoreFrom(1)
+    val query = counted.start()
+    try {
+      counted.batch(query, 0)
+      assert(query.lastProgress.stateOperators.head.numRowsTotal == 7)
+    } finally {
+      query.stop()
+      driver.end("SUSPENDED")
+    }
+  }
+
+  /** One batch and its checkpoint. */
+  private def runOnce(checkpoint: String, counted: Counted, values: Seq[Int]): Unit = {
+    val driver = started(checkpoint, intervalMs = 600000)
+    val query = counted.start()
+    try {
+      counted.batch(query, values: _*)
+      eventually(assert(completed(checkpoint).size == 1))
+    } finally {
+      query.stop()
+      driver.end("SUSPENDED")
+    }
+  }
+
+  test("a second query under a coordinator on one folder is refused") {
+    val checkpoint = folder()
+    val driver = started(checkpoint, 1000)
+    try assertThrows[InvalidConfiguration](started(checkpoint, 1000))
+    finally driver.end("SUSPENDED")
+    started(checkpoint, 1000).end("SUSPENDED")
+  }
+
+  test("the query fails when checkpoints fail more often than it tolerates, and says why") {
+    val checkpoint = folder()
+    val driver = started(checkpoint, intervalMs = 10)
+    val counted = new Counted(checkpoint)
+    // No folder can be made where a file is.
+    Files.write(new java.io.File(checkpoint, "snapline").toPath, Array[Byte](1))
+    val query = counted.start()
+    try {
+      val failure = intercept[StreamingQueryException] {
+        counted.batch(query, 1)
+        eventually(assert(counts(driver).get("failed").asInt == 1))
+        (2 until 50).foreach { i => counted.batch(query, i); Thread.sleep(100) }
+      }
+      val causes = Iterator.iterate[Throwable](failure)(_.getCause).takeWhile(_ != null).toSeq
+      assert(causes.exists { case e: SnaplineException => e.code == "SNAPLINE-STORAGE"; case _ => false })
+    } finally {
+      query.stop()
+      driver.end("FAILED")
+    }
+  }
+}
