@@ -33,7 +33,7 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
   test("the interval runs from trigger to trigger; the first barrier of a run is due") {
     val c = coordinator(CoordinatorSettings(intervalMs = Some(100), maxConcurrent = 9))
     assert(c.plan(0, 1000).isDefined && c.plan(1, 1099).isEmpty && c.plan(2, 1100).isDefined && c.plan(3, 1199).isEmpty)
-    c.started("r2", Nil, 0, 1199)
+    c.started("r2", Nil, 0, None, 1199)
     assert(c.plan(4, 1199).isDefined)
   }
 
@@ -58,7 +58,7 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     val id = c.plan(0)
     assert(id.isDefined && c.plan(0) == id && c.inProgress.size == 1)
     val third = StoreId(5, 0, "default")
-    assert(c.batchPlanned(0, Set(third), 0).checkpoint == id)
+    assert(c.batchPlanned(0, Set(third), 0) == id)
     assert(c.inProgress.head.expected == both + third)
     c.declined(decline(1, left, FailureReason.NotReady), 0)
     assert(c.plan(0).isEmpty, "what was given up does not come back")
@@ -89,7 +89,7 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     val taken = (1 to 1000).map(_ => c.requested(CheckpointProperties.Savepoint))
     assert(taken.forall(_._2.isEmpty))
     assert(c.requested(CheckpointProperties.Savepoint)._2 == Seq(Refuse(1001, FailureReason.TooManyRequests)))
-    assert(c.started("r2", Nil, 0, 0) == taken.map { case (id, _) => Refuse(id, FailureReason.Restarted) })
+    assert(c.started("r2", Nil, 0, None, 0) == taken.map { case (id, _) => Refuse(id, FailureReason.Restarted) })
   }
 
   test("the number retained: the oldest go, metadata first, with the files that nobody else names") {
@@ -136,6 +136,22 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     c.complete(3)
     assert(c.savepoints.map(_.id) == Seq(1) && c.retained.map(_.id) == Seq(4))
     Ending.all.foreach(how => assert(!CheckpointProperties.Savepoint.discardedWhen(how)))
+  }
+
+  test("a person may do away with a checkpoint: what its stores build on stays") {
+    val c = coordinator(CoordinatorSettings(retained = 2))
+    c.requested(CheckpointProperties.Savepoint)
+    val old = handle(1, file())
+    c.complete(3, files = Map(left -> old))
+    c.complete(4)
+    c.complete(5)
+    val Seq(Delete(1, true, handles, tables)) = c.disposed(1): @unchecked
+    assert(handles.size == 2 && names(left, old).subsetOf((handles ++ tables).toSet))
+    assert(c.savepoints.isEmpty && c.disposed(1).isEmpty && c.disposed(99).isEmpty)
+    val newest = c.retained.last
+    assert(c.disposed(3) == Seq(Delete(3, true, Nil, Nil)) && newest.names.forall(c.isNamed))
+    c.complete(6)
+    assert(!newest.names.exists(c.isNamed))
   }
 
   test("a checkpoint that completes subsumes older ones in progress; a savepoint does not") {
@@ -267,7 +283,7 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     c.plan(1)
     val lone = handle(2, file())
     c.acknowledged(ack(2, left, lone), 0)
-    val actions = c.started("r2", Nil, 0, 5)
+    val actions = c.started("r2", Nil, 0, None, 5)
     assert(actions.collect { case Abort(p, reason, _) => (p.id, reason) } == Seq((2, FailureReason.Restarted)))
     assert(deletes(actions).flatMap(_.files).toSet == names(left, lone))
     assert(c.inProgress.map(_.id) == Seq(1))
@@ -281,13 +297,13 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     c.complete(0)
     c.complete(1)
     val Seq(one, two) = c.retained: @unchecked
-    assert(c.started("r2", Seq(one), 8, 0).isEmpty)
+    assert(c.started("r2", Seq(one), 8, Some(1), 0).isEmpty)
     assert(c.retained == Seq(one) && !two.names.exists(c.isNamed))
     assert(c.plan(2).contains(9L), "above every number in the folder")
     // Written, but the driver was not told.
     both.foreach(store => c.acknowledged(ack(9, store, handle(3, file()), "r2"), 0))
     val Seq(Complete(p)) = c.batchCommitted(2, 0): @unchecked
-    assert(c.started("r3", Seq(one, p.completed(0, 9)), 9, 0).isEmpty)
+    assert(c.started("r3", Seq(one, p.completed(0, 9)), 9, Some(1), 0).isEmpty)
     assert(c.inProgress.isEmpty && c.retained.map(_.id) == Seq(1, 9))
     assert(c.metadataWritten(9, 9, 0).isEmpty && c.writeFailed(9, "", 0).isEmpty)
   }
@@ -298,7 +314,7 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
       CompletedCheckpoint(id, "old", id, CheckpointProperties.RetainedOnCancellation, handles, 0, 0, 0, 1)
     }
     val c = new CheckpointCoordinator("q", CoordinatorSettings())
-    assert(c.started("r", found, 3, 0).isEmpty && c.retained.map(_.id) == Seq(1, 2, 3))
+    assert(c.started("r", found, 3, Some(3), 0).isEmpty && c.retained.map(_.id) == Seq(1, 2, 3))
     val gone = deletes(c.complete(9))
     assert(gone.map(d => (d.checkpoint, d.metadata)) == Seq((1, true), (2, true), (3, true)))
     assert(gone.flatMap(_.files).toSet == found.flatMap(_.names).toSet)
@@ -357,7 +373,7 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
 
   test("a query without state has checkpoints of its offsets") {
     val c = coordinator()
-    assert(c.batchPlanned(0, Set.empty, 0).checkpoint.contains(1L))
+    assert(c.batchPlanned(0, Set.empty, 0).contains(1L))
     assert(c.batchCommitted(0, 0).size == 1)
   }
 }

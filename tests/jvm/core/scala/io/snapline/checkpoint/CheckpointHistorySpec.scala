@@ -52,7 +52,7 @@ class CheckpointHistorySpec extends AnyFunSuite with CoordinatorFixture {
     assert(failed.get("failure_reason").asText == "CHECKPOINT_ASYNC_EXCEPTION")
     val history = json.get("history")
     assert((0 until history.size).map(history.get(_).get("id").asInt) == Seq(4, 3, 2, 1), "the newest first")
-    c.started("r2", c.retained, 4, 500)
+    c.started("r2", c.retained, 4, Some(1), 500)
     val restored = parse(c.history.snapshot.json).get("latest").get("restored")
     assert(restored.toString == """{"id":1,"restore_timestamp":500,"is_savepoint":false}""")
   }

@@ -18,7 +18,7 @@ trait CoordinatorFixture { this: AnyFunSuite =>
 
   def coordinator(settings: CoordinatorSettings = CoordinatorSettings()): CheckpointCoordinator = {
     val coordinator = new CheckpointCoordinator("q", settings)
-    assert(coordinator.started("r", Nil, 0, 0).isEmpty)
+    assert(coordinator.started("r", Nil, 0, None, 0).isEmpty)
     coordinator
   }
 
@@ -29,7 +29,7 @@ trait CoordinatorFixture { this: AnyFunSuite =>
     Decline("q", "r", id, store, reason, "No room.")
 
   implicit class Ways(c: CheckpointCoordinator) {
-    def plan(batch: Long, now: Long = 0): Option[Long] = c.batchPlanned(batch, both, now).checkpoint
+    def plan(batch: Long, now: Long = 0): Option[Long] = c.batchPlanned(batch, both, now)
 
     /** A whole checkpoint of a batch, which must be due; returns what its completion leads to. */
     def complete(batch: Long, now: Long = 0, files: Map[StoreId, StateHandle] = Map.empty): Seq[Action] = {

@@ -77,6 +77,7 @@ final class ModelQuery(seed: Long) {
     case n if n < 985 => ask()
     case n if n < 990 => noise()
     case n if n < 993 => if (over || chance(3)) restart()
+    case n if n < 994 => dispose()
     case n if n < 996 => if (over || chance(3)) crash()
     case _ => if (chance(6)) end()
   }
@@ -86,7 +87,7 @@ final class ModelQuery(seed: Long) {
   private def plan(): Unit = if (!over) {
     val batch = planned.fold(nextBatch)(_._1)
     val before = coordinator.inProgress
-    val Barrier(checkpoint, actions) = coordinator.batchPlanned(batch, allStores, now)
+    val checkpoint = coordinator.batchPlanned(batch, allStores, now)
     planned match {
       case None =>
         planned = Some((batch, checkpoint))
@@ -99,7 +100,6 @@ final class ModelQuery(seed: Long) {
         note("planned twice")
         assert(checkpoint == first.filter(id => before.exists(p => p.id == id && !p.completing)))
     }
-    act(actions)
   }
 
   private def checkTrigger(p: PendingCheckpoint, before: Seq[PendingCheckpoint]): Unit = {
@@ -128,6 +128,14 @@ final class ModelQuery(seed: Long) {
     val (request, actions) = coordinator.requested(CheckpointProperties.all(random.nextInt(5)))
     assert(asked.add(request))
     act(actions)
+  }
+
+  private def dispose(): Unit = {
+    val all = coordinator.savepoints ++ coordinator.retained
+    if (all.nonEmpty) {
+      note("disposed")
+      act(coordinator.disposed(all(random.nextInt(all.size)).id))
+    }
   }
 
   private def upload(): Unit = stores.upload(Option.when(!over)(run)) match {
@@ -287,7 +295,9 @@ final class ModelQuery(seed: Long) {
     run = s"run $runs"
     if (chance(8)) setAside()
     val found = metadata.values.toSeq.sortBy(_.id)
-    val base = found.filterNot(_.properties.isSavepoint).lastOption
+    // The newest, or one that somebody picks.
+    val base = if (found.nonEmpty && chance(4)) Some(found(random.nextInt(found.size)))
+    else found.filterNot(_.properties.isSavepoint).lastOption
     planned = None
     over = false
     newest.clear()
@@ -296,7 +306,8 @@ final class ModelQuery(seed: Long) {
     stores.load(run, allStores, base.fold(Map.empty[StoreId, StateHandle])(_.handles))
     note("start")
     val handed = random.shuffle(found)
-    act(coordinator.started(run, handed, math.max(setAsideHighest, found.map(_.id).maxOption.getOrElse(0L)), now))
+    val highestFound = math.max(setAsideHighest, found.map(_.id).maxOption.getOrElse(0L))
+    act(coordinator.started(run, handed, highestFound, base.map(_.id), now))
     assert(asked.isEmpty, "a request without an answer")
     known ++= found.flatMap(_.names)
     assert(coordinator.retained.map(_.id) == found.filterNot(_.properties.isSavepoint).map(_.id))

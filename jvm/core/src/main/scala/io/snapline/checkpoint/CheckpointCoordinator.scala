@@ -16,7 +16,7 @@ import scala.collection.immutable.TreeMap
 final class CheckpointCoordinator(val query: String, val settings: CoordinatorSettings) {
   private val files = new SharedFileRegistry
   private val newest = new NewestHandles(files)
-  private val requests = new TriggerRequests
+  private val schedule = new TriggerSchedule(settings)
   private val failures = new FailureCounter(settings.tolerableFailures)
   private var pending = TreeMap.empty[Long, PendingCheckpoint]
   private var completed = TreeMap.empty[Long, CompletedCheckpoint]
@@ -24,8 +24,6 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   private var ending: Option[Ending] = None
   private var lastId = 0L
   private var lastBarrier: Option[(Long, Option[Long])] = None
-  private var lastTriggerMs: Option[Long] = None
-  private var lastCompletionMs: Option[Long] = None
   private var purgedBelow = 0L
   private var drops = Dropped()
 
@@ -53,8 +51,16 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     *   every sound checkpoint in the query's folder; one that was completed before and is not among them was set aside, and its files are left alone
     * @param highestId
     *   greatest number of a checkpoint in the folder, whole or not
+    * @param restored
+    *   the one of them that the stores load first; None: they begin empty
     */
-  def started(run: String, found: Seq[CompletedCheckpoint], highestId: Long, nowMs: Long): Seq[Action] = {
+  def started(
+      run: String,
+      found: Seq[CompletedCheckpoint],
+      highestId: Long,
+      restored: Option[Long],
+      nowMs: Long
+  ): Seq[Action] = {
     val released = new Released(files)
     val over = abandon(FailureReason.Restarted, nowMs, released)
     val before = completed.keySet
@@ -68,60 +74,43 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       history.completed(pending(id), completed(id))
       pending -= id
     }
-    retained.lastOption.foreach { base =>
+    restored.flatMap(completed.get).foreach { base =>
       base.handles.foreach { case (store, handle) => newest.acknowledged(store, base.id, handle) }
       history.restored(base, nowMs)
     }
     this.run = Some(run)
     ending = None
     lastBarrier = None
-    lastTriggerMs = None
+    schedule.restarted()
     failures.reset()
     purgedBelow = 0
     lastId = (lastId +: highestId +: completed.keys.toSeq).max
     over ++ released.deletions
   }
 
-  /** A batch is planned whose stores are `expected`. Planned again in the same run, it is the same barrier. */
-  def batchPlanned(batch: Long, expected: Set[StoreId], nowMs: Long): Barrier = lastBarrier match {
-    case _ if !isRunning => Barrier(None, Nil)
-    case Some((last, _)) if batch < last => Barrier(None, Nil)
+  /** A batch is planned whose stores are `expected`; returns the checkpoint to be taken at its end. Planned again in the same run, it is the same barrier. */
+  def batchPlanned(batch: Long, expected: Set[StoreId], nowMs: Long): Option[Long] = lastBarrier match {
+    case _ if !isRunning => None
+    case Some((last, _)) if batch < last => None
     case Some((`batch`, checkpoint)) =>
       val same = checkpoint.flatMap(pending.get).filterNot(_.completing)
       same.foreach(p => pending += p.id -> p.copy(expected = p.expected ++ expected))
-      Barrier(same.map(_.id), Nil)
+      same.map(_.id)
     case _ =>
-      val checkpoint = due(nowMs).map { case (properties, asked) =>
+      val checkpoint = schedule.due(pending.size, nowMs).map { case (properties, asked) =>
         lastId += 1
-        if (!properties.isSavepoint) lastTriggerMs = Some(nowMs)
         val triggered = PendingCheckpoint(lastId, run.get, batch, properties, expected, nowMs, asked)
         pending += lastId -> triggered
         history.triggered(triggered)
         lastId
       }
       lastBarrier = Some((batch, checkpoint))
-      Barrier(checkpoint, Nil)
+      checkpoint
   }
 
-  /** The first barrier of a run is due: a query that runs in short spells must come to a checkpoint in each. */
-  private def due(nowMs: Long): Option[(CheckpointProperties, Seq[Long])] = {
-    val full = pending.size >= settings.concurrent
-    requests.take(full).orElse {
-      val isDue = !full &&
-        settings.intervalMs.forall(interval => lastTriggerMs.forall(nowMs - _ >= interval)) &&
-        lastCompletionMs.forall(nowMs - _ >= settings.minPauseMs)
-      if (isDue) Some((settings.retention.properties, Nil)) else None
-    }
-  }
-
-  /** A person asks for a checkpoint. It is triggered at the next barrier, however recent the last one is. */
+  /** A person asks for a checkpoint, and gets a number to recognize it by. It is triggered at the next barrier, however recent the last one is. */
   def requested(properties: CheckpointProperties): (Long, Seq[Action]) = {
-    val request = requests.number()
-    val refusal =
-      if (!isRunning) Some(FailureReason.NotRunning)
-      else if (requests.isFull) Some(FailureReason.TooManyRequests)
-      else None
-    if (refusal.isEmpty) requests.add(request, properties)
+    val (request, refusal) = schedule.requested(properties, isRunning)
     (request, refusal.map(Action.Refuse(request, _)).toSeq)
   }
 
@@ -241,7 +230,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       val checkpoint = p.completed(nowMs, bytes)
       pending -= id
       completed += id -> checkpoint
-      lastCompletionMs = Some(nowMs)
+      schedule.completed(nowMs)
       failures.succeeded(id)
       history.completed(p, checkpoint)
       val subsumed =
@@ -284,6 +273,13 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       over ++ released.deletions
     }
 
+  /** A person does away with a completed checkpoint or a savepoint. What a store's next snapshot builds on stays until then. */
+  def disposed(id: Long): Seq[Action] = completed.get(id).toSeq.flatMap { checkpoint =>
+    val released = new Released(files)
+    discard(checkpoint, released)
+    released.deletions ++ purge()
+  }
+
   /** Gives up all that is in progress and not yet being written, and every request. */
   private def abandon(reason: FailureReason, nowMs: Long, released: Released): Seq[Action] = {
     val aborted = pending.values.filterNot(_.completing).toSeq
@@ -292,7 +288,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       history.failed(p, reason, reason.text, nowMs)
       released.add(p.id, files.release(Holder.OfCheckpoint(p.id)))
     }
-    aborted.map(Action.Abort(_, reason, reason.text)) ++ requests.drain().map(Action.Refuse(_, reason))
+    aborted.map(Action.Abort(_, reason, reason.text)) ++ schedule.drain().map(Action.Refuse(_, reason))
   }
 
   private def abort(

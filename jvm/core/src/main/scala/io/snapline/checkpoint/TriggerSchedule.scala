@@ -1,0 +1,38 @@
+package io.snapline.checkpoint
+
+/** Says at which barrier a checkpoint is due, and which: a person's request, or the periodic one. */
+private[checkpoint] final class TriggerSchedule(settings: CoordinatorSettings) {
+  private val requests = new TriggerRequests
+  private var lastTriggerMs: Option[Long] = None
+  private var lastCompletionMs: Option[Long] = None
+
+  /** The request's number, and why it is refused if it is. */
+  def requested(properties: CheckpointProperties, isRunning: Boolean): (Long, Option[FailureReason]) = {
+    val request = requests.number()
+    val refusal =
+      if (!isRunning) Some(FailureReason.NotRunning)
+      else if (requests.isFull) Some(FailureReason.TooManyRequests)
+      else None
+    if (refusal.isEmpty) requests.add(request, properties)
+    (request, refusal)
+  }
+
+  /** Asked once a barrier: what it returns is triggered. A savepoint does not stand in for the periodic checkpoint, what else a person asks for does. */
+  def due(inProgress: Int, nowMs: Long): Option[(CheckpointProperties, Seq[Long])] = {
+    val full = inProgress >= settings.concurrent
+    val isDue = !full &&
+      settings.intervalMs.forall(interval => lastTriggerMs.forall(nowMs - _ >= interval)) &&
+      lastCompletionMs.forall(nowMs - _ >= settings.minPauseMs)
+    val next = requests.take(full).orElse(if (isDue) Some((settings.retention.properties, Nil)) else None)
+    next.foreach { case (properties, _) => if (!properties.isSavepoint) lastTriggerMs = Some(nowMs) }
+    next
+  }
+
+  def completed(nowMs: Long): Unit = lastCompletionMs = Some(nowMs)
+
+  /** The first barrier of a run is due: a query that runs in short spells must come to a checkpoint in each. */
+  def restarted(): Unit = lastTriggerMs = None
+
+  /** Those who wait still. */
+  def drain(): Seq[Long] = requests.drain()
+}
