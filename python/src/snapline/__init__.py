@@ -19,6 +19,13 @@ if TYPE_CHECKING:
         RuntimeContext,
         TimerService,
     )
+    from snapline.query import (
+        CheckpointConfig,
+        ExponentialDelayRestart,
+        FailureRateRestart,
+        FixedDelayRestart,
+        NoRestart,
+    )
     from snapline.state import (
         PICKLED,
         AggregateFunction,
@@ -47,7 +54,11 @@ __all__ = [
     "AggregatingState",
     "AggregatingStateDescriptor",
     "ArrowState",
+    "CheckpointConfig",
     "Context",
+    "ExponentialDelayRestart",
+    "FailureRateRestart",
+    "FixedDelayRestart",
     "FunctionFailed",
     "KeyedProcessFunction",
     "KeyedStream",
@@ -55,6 +66,7 @@ __all__ = [
     "ListStateDescriptor",
     "MapState",
     "MapStateDescriptor",
+    "NoRestart",
     "OutputTag",
     "ReduceFunction",
     "ReducingState",
@@ -82,7 +94,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # Keyed state needs pyspark and pyarrow; the command line and configure() must start, and complain, without them.
     if name in __all__:
-        for room in ("snapline.state", "snapline.functions", "snapline.stream"):
+        for room in ("snapline.state", "snapline.functions", "snapline.stream", "snapline.query"):
             module = import_module(room)
             if name in module.__all__:
                 return getattr(module, name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -47,30 +47,34 @@ class RealQuery:
 
     def add_input(self, first: int, last: int) -> None:
         """One file per batch: three keys, 20 seconds of event time a file, and rows that come late."""
-        (self.work / "input").mkdir(parents=True, exist_ok=True)
         for number in range(first, last):
-            rows = [
-                {
-                    "time": START + number * 20 + row - (60 if row == 7 else 0),
-                    "key": row % 3,
-                    "value": number * 100 + row,
-                }
-                for row in range(20)
-            ]
-            path = self.work / "input" / f"{number:03}.json"
-            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-            # The file source goes by the time of change.
-            os.utime(path, (START + number, START + number))
+            self.add_file("input", number, [number * 20 + row - (60 if row == 7 else 0) for row in range(20)])
+
+    def add_file(self, folder: str, number: int, seconds: Sequence[int]) -> None:
+        """A row for each of these seconds."""
+        rows = [
+            {"time": START + second, "key": place % 3, "value": number * 100 + place}
+            for place, second in enumerate(seconds)
+        ]
+        path = self.work / folder / f"{number:03}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        # The file source goes by the time of change.
+        os.utime(path, (START + number, START + number))
+
+    def rows(self, folder: str, delay: str) -> DataFrame:
+        """With a watermark."""
+        reader = self.session.readStream.schema("time long, key int, value long").option("maxFilesPerTrigger", 1)
+        rows = reader.json(str(self.work / folder)).withColumn("time", F.timestamp_seconds("time"))
+        return rows.withWatermark("time", delay)
+
+    def windows(self, rows: DataFrame) -> DataFrame:
+        """What is counted."""
+        windows = rows.groupBy(F.window("time", "10 seconds"), "key")
+        return windows.agg(F.count("*").alias("n"), F.sum("value").alias("sum"))
 
     def result(self) -> DataFrame:
-        rows = (
-            self.session.readStream.schema("time long, key int, value long")
-            .option("maxFilesPerTrigger", 1)
-            .json(str(self.work / "input"))
-            .withColumn("time", F.timestamp_seconds("time"))
-        )
-        windows = rows.withWatermark("time", "30 seconds").groupBy(F.window("time", "10 seconds"), "key")
-        return windows.agg(F.count("*").alias("n"), F.sum("value").alias("sum"))
+        return self.windows(self.rows("input", "30 seconds"))
 
     def go_on(self) -> None:
         """Takes in all that is there, into the real sink."""

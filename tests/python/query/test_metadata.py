@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from snapline.errors import CheckpointDamaged, StateNotFound, UnsupportedVersion
 from snapline.format import Kind
-from snapline.query import CheckpointChoice, CheckpointRef, Recovery, read_checkpoint
+from snapline.query import CheckpointChoice, CheckpointRef, HadoopFiles, LocalFiles, Recovery, read_checkpoint
 from snapline.query.metadata import parse_checkpoint
 
 from ..format.writer import make_uid, write_frame
@@ -24,13 +26,16 @@ def make_meta(number: int, batch: int, spark: FakeSpark) -> dict[str, Any]:
             "version": batch + 1,
             "uid": uid,
             "bytes": 10,
-            "uploadedBytes": 3,
-            "files": 2,
+            "handleBytes": 4,
+            "sync": 1,
+            "async": 2,
+            "uploaded": {"files": 1, "bytes": 7},
+            "files": [{"uid": uid, "length": 6, "crc32c": 5}],
         }
 
     return {
         "kind": "checkpoint",
-        "id": number,
+        "checkpoint": number,
         "query": "q",
         "run": "r",
         "batch": batch,
@@ -94,6 +99,9 @@ def test_reads_all_members(files: FakeFiles) -> None:
     assert (checkpoint.triggered, checkpoint.acknowledged, checkpoint.completed) == (1, 2, 3)
     assert (checkpoint.max_parallelism, checkpoint.watermark) == (57_600, 3000)
     assert [operator.parallelism for operator in checkpoint.operators] == [2, 1]
+    (handle, _) = checkpoint.operators[0].stores[0].partitions
+    assert (handle.bytes, handle.handle_bytes, handle.sync, handle.async_, handle.uploaded_bytes) == (10, 4, 1, 2, 7)
+    assert handle.files[0].length == 6
     names = list(checkpoint.handle_names())
     assert [name.rpartition("/")[0] for name in names] == ["state/0/0", "state/0/1", "state/1/0/left-keyToNumValues"]
     assert all(name.rpartition("/")[2].startswith("4_") and name.endswith(".handle") for name in names)
@@ -122,7 +130,11 @@ def test_a_missing_member_or_one_of_another_type_is_damage(member: str, value: A
         (("stores", 0, "partitions", 0, "uid"), "../x"),
         (("stores", 0, "partitions", 0, "version"), 1),
         (("stores", 0, "partitions", 0, "partition"), 1),
+        (("stores", 0, "partitions", 0, "uploaded"), 3),
+        (("stores", 0, "partitions", 0, "files"), [{"uid": "x", "length": 1, "crc32c": 1}]),
         (("parallelism",), 3),
+        (("stores",), []),
+        (("id",), 1),
     ],
 )
 def test_what_cannot_be_is_damage(place: tuple[Any, ...], value: Any) -> None:
@@ -215,3 +227,14 @@ def test_one_that_lies_in_anothers_folder_is_damage(files: FakeFiles) -> None:
     files.files["snapline/chk-5/_metadata"] = files.files["snapline/chk-4/_metadata"]
     with pytest.raises(CheckpointDamaged, match="that of checkpoint 4"):
         CheckpointChoice(files).by_number(5)
+
+
+def test_through_hadoop(spark: SparkSession, files: FakeFiles, tmp_path: Path) -> None:
+    for name, data in files.files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "snapline/chk-5/_metadata").write_bytes(b"")
+    newest = CheckpointChoice(HadoopFiles(spark, str(tmp_path))).newest()
+    assert newest is not None
+    assert newest.id == 4
+    assert CheckpointChoice(LocalFiles(tmp_path)).numbers() == [3, 4]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from snapline.query import CheckpointRef, HadoopFiles, Recovery
 
@@ -136,3 +136,32 @@ def test_without_recovery_the_state_is_lost(spark: SparkSession, tmp_path: Path)
     query.add_input(3, 4)
     with pytest.raises(Exception, match="does not exist"):
         query.go_on()
+
+
+class TwoSources(RealQuery):
+    """Each with a watermark of its own; the lower one counts."""
+
+    def result(self) -> DataFrame:
+        return self.windows(self.rows("a", "10 seconds").unionByName(self.rows("b", "10 seconds")))
+
+
+def test_a_watermark_that_a_replay_does_not_know_is_put_back(spark: SparkSession, tmp_path: Path) -> None:
+    """The second source goes silent. A replay is a restart: Spark does not know then how far its watermark had come."""
+    query = TwoSources(spark, tmp_path)
+    for number, second in enumerate([0, 60, 70, 80]):
+        query.add_file("a", number, [second])
+    query.add_file("b", 0, [50])
+    query.go_on()
+    logs = query.log("offsets"), query.log("commits")
+    state = {batch: query.state(batch) for batch in logs[1]}
+    query.lose_state(0, commits_too=False)
+    replayed = {}
+
+    def run(batch: int) -> None:
+        query.run_batch(batch)
+        replayed[batch] = query.log("commits")[batch]
+
+    query.recover(0, run)
+    assert [batch for batch in replayed if replayed[batch] != logs[1][batch]] == [1]
+    assert (query.log("offsets"), query.log("commits")) == logs
+    assert {batch: query.state(batch) for batch in logs[1]} == state

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from snapline.errors import CheckpointDamaged, IncompatibleState, InternalError
 from snapline.query import NO_CHECKPOINT, CheckpointRef, Recovery
 
-from .fakes import Crash, FakeFiles, FakeSpark
+from .fakes import Crash, FakeFiles, FakeSpark, batches
 
 
 def make(
@@ -33,12 +34,18 @@ def run_with_crashes(files: FakeFiles, spark: FakeSpark, checkpoint: CheckpointR
             break
         except Crash:
             crashed += 1
+            # What Spark sees has no gap at any time.
+            offsets, commits = batches(files, "offsets"), batches(files, "commits")
+            assert offsets == list(range(len(offsets)))
+            assert commits == list(range(len(commits)))
+            assert len(offsets) - len(commits) in (0, 1)
     files.fuse = None
     return crashed
 
 
 def check_ended(files: FakeFiles, spark: FakeSpark, before: dict[str, bytes], batch: int) -> None:
     assert not [name for name in files.files if name.startswith("snapline/")]
+    assert files.checksums <= files.files.keys(), "a checksum was left behind"
     if spark.commit(0, 0).startswith(b"v1"):
         assert files.files == before
     else:
@@ -146,13 +153,11 @@ def test_going_over_to_an_older_checkpoint_anywhere(steps: list[tuple[str, int]]
     newer, older = CheckpointRef(7, 3), CheckpointRef(6, 1)
     for act, fuse in steps:
         files.fuse = fuse
-        try:
+        with contextlib.suppress(Crash):
             if act == "abandon":
                 Recovery(files).abandon()
             else:
                 Recovery(files).run(newer if act == "run" else older, spark.run_batch)
-        except Crash:
-            pass
     files.fuse = None
     Recovery(files).abandon()
     assert files.files == before
@@ -210,6 +215,25 @@ def test_another_result_is_told_and_runs_again() -> None:
     Recovery(files).run(CheckpointRef(7, 2), spark.run_batch)
     assert spark.runs == [3, 4, 4, 5, 6]
     assert files.files == before
+
+
+def test_a_crash_while_another_result_is_removed() -> None:
+    def otherwise(batch: int) -> None:
+        spark.run_batch(batch)
+        if batch == 4:
+            files.put("commits/4", b'v1\n{"nextBatchWatermarkMs":4001}')
+
+    for fuse in range(80):
+        files, spark, before = make()
+        files.fuse = fuse
+        with pytest.raises((Crash, IncompatibleState)):
+            Recovery(files).run(CheckpointRef(7, 2), otherwise)
+        files.fuse = None
+        # Of batch 4, the wrong entry may still be there.
+        with contextlib.suppress(IncompatibleState):
+            Recovery(files).run(CheckpointRef(7, 2), spark.run_batch)
+        Recovery(files).run(CheckpointRef(7, 2), spark.run_batch)
+        assert files.files == before
 
 
 def test_a_run_that_did_nothing_is_told() -> None:

@@ -1,4 +1,4 @@
-"""``snapline/chk-<k>/_metadata``: what makes a checkpoint exist."""
+"""``snapline/chk-<k>/_metadata``: what makes a checkpoint exist (docs/FORMAT.md, section 9)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from snapline.errors import CheckpointDamaged
 from snapline.format import Kind, VersionRef
@@ -22,19 +22,35 @@ _DEFAULT_STORE = "default"
 _STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
+class SharedFile(NamedTuple):
+    """A table file: ``sst/<uid>.sst`` in its store's folder. Length in bytes."""
+
+    uid: str
+    length: int
+    crc32c: int
+
+
 @dataclass(frozen=True)
 class PartitionHandle:
-    """The snapshot of one store: one partition of one operator. Sizes in bytes.
+    """The snapshot of one store: one partition of one operator. Sizes in bytes, durations in milliseconds.
 
     Attributes:
-        bytes: of all files that the handle names.
-        uploaded_bytes: of the files that this checkpoint wrote itself.
+        bytes: of everything that the handle names.
+        handle_bytes: of the handle file.
+        sync, async_: of the two phases of the snapshot.
+        uploaded_files, uploaded_bytes: what this checkpoint wrote itself.
+        files: its table files.
     """
 
     partition: int
     ref: VersionRef
     bytes: int
+    handle_bytes: int
+    sync: int
+    async_: int
+    uploaded_files: int
     uploaded_bytes: int
+    files: tuple[SharedFile, ...]
 
 
 @dataclass(frozen=True)
@@ -87,11 +103,6 @@ class CheckpointMetadata:
         """For :meth:`Recovery.run`."""
         return CheckpointRef(self.id, self.batch)
 
-    @property
-    def version(self) -> int:
-        """The version of the state of every store."""
-        return self.batch + 1
-
     def handle_names(self) -> Iterator[str]:
         """All files that it names itself, relative to the checkpoint folder."""
         for operator in self.operators:
@@ -111,7 +122,7 @@ def read_checkpoint(files: Files, checkpoint: int) -> CheckpointMetadata:
     """
     Raises:
         StateNotFound: there is no such checkpoint.
-        CheckpointDamaged: a check fails, or a member is missing.
+        CheckpointDamaged: a check fails, or a member is missing or of another type.
         UnsupportedVersion: it is of a later version.
     """
     name = metadata_name(checkpoint)
@@ -161,16 +172,21 @@ def _checkpoint(meta: Any) -> CheckpointMetadata:
         writer=_text(meta, "writer"),
         spark=_text(meta, "spark"),
     )
+    numbers = [operator.id for operator in checkpoint.operators]
+    if len(set(numbers)) < len(numbers):
+        raise ValueError("an operator comes twice")
     for operator in checkpoint.operators:
         for store in operator.stores:
-            if any(handle.ref.version != checkpoint.version for handle in store.partitions):
-                raise ValueError(f"operator {operator.id} has a version that is not of batch {checkpoint.batch}")
+            if any(handle.ref.version <= checkpoint.batch for handle in store.partitions):
+                raise ValueError(f"operator {operator.id} has a version that is not above batch {checkpoint.batch}")
     return checkpoint
 
 
 def _operator(item: dict[str, Any]) -> OperatorHandles:
     number, parallelism = _count(item, "id"), _count(item, "parallelism")
     stores = tuple(_store(store) for store in _items(item, "stores"))
+    if not stores or len({store.name for store in stores}) < len(stores):
+        raise ValueError(f"operator {number} has no store, or one twice")
     for store in stores:
         if sorted(handle.partition for handle in store.partitions) != list(range(parallelism)):
             raise ValueError(f"store {store.name} of operator {number} has not {parallelism} partitions")
@@ -185,15 +201,29 @@ def _store(item: dict[str, Any]) -> StoreHandles:
 
 
 def _handle(item: dict[str, Any]) -> PartitionHandle:
-    uid = _text(item, "uid")
-    if not is_uid(uid):
-        raise ValueError("a uid is no UUID of version 7")
-    ref = VersionRef(_count(item, "version"), uid)
     uploaded = item.get("uploaded")
     if not isinstance(uploaded, dict):
         raise ValueError("uploaded is no object")
-    uploaded_bytes = _count(uploaded, "bytes") + _count(item, "handleBytes")
-    return PartitionHandle(_count(item, "partition"), ref, _count(item, "bytes"), uploaded_bytes)
+    return PartitionHandle(
+        partition=_count(item, "partition"),
+        ref=VersionRef(_count(item, "version"), _uid(item)),
+        bytes=_count(item, "bytes"),
+        handle_bytes=_count(item, "handleBytes"),
+        sync=_count(item, "sync"),
+        async_=_count(item, "async"),
+        uploaded_files=_count(uploaded, "files"),
+        uploaded_bytes=_count(uploaded, "bytes"),
+        files=tuple(
+            SharedFile(_uid(file), _count(file, "length"), _count(file, "crc32c")) for file in _items(item, "files")
+        ),
+    )
+
+
+def _uid(item: dict[str, Any]) -> str:
+    uid = _text(item, "uid")
+    if not is_uid(uid):
+        raise ValueError("a uid is no UUID of version 7")
+    return uid
 
 
 def _items(item: dict[str, Any], member: str) -> list[dict[str, Any]]:

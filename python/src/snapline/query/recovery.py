@@ -16,7 +16,6 @@ RunBatch = Callable[[int], None]
 _HIDDEN = f"{REPLAY}/hidden"
 _HIDDEN_OFFSETS = f"{REPLAY}/{OFFSETS}"
 _HIDDEN_COMMITS = f"{REPLAY}/{COMMITS}"
-_REPLAYED = f"{REPLAY}/replayed"
 
 _log = logging.getLogger(__name__)
 
@@ -127,7 +126,6 @@ class Recovery:
         return journal
 
     def _hide(self, journal: Journal) -> None:
-        self._files.delete(_REPLAYED)
         offsets, commits = set(self._offsets.batches()), set(self._commits.batches())
         hidden, kept = self._in(_HIDDEN_OFFSETS), self._in(_HIDDEN_COMMITS)
         # From the newest down: what Spark sees has no gap at any time.
@@ -151,27 +149,22 @@ class Recovery:
             self._files.rename(name, hidden)
 
     def _replay(self, journal: Journal, run_batch: RunBatch) -> None:
-        hidden, commits, replayed = self._in(_HIDDEN_OFFSETS), set(self._commits.batches()), self._in(_REPLAYED)
+        hidden, commits = self._in(_HIDDEN_OFFSETS), set(self._commits.batches())
         for batch in journal.hidden:
             if batch in hidden:
-                self._reveal(batch)
+                # What stands there of it by now is none of ours.
                 commits.discard(batch)
-            if batch not in commits and batch not in replayed:
+                self._replace(f"{_HIDDEN_OFFSETS}/{batch}", self._offsets.name(batch))
+            if batch not in commits:
                 # Of a rename that was cut short, a checksum may be left: it would block Spark's entry.
                 self._files.delete(self._commits.name(batch))
                 _log.info("Replaying batch %d of %d.", batch, journal.planned)
                 run_batch(batch)
                 self._check_run(batch)
-                commits.add(batch)
             if batch <= journal.committed:
-                self._settle(batch, batch in commits)
-            elif batch in commits:
-                self._replace(self._commits.name(batch), f"{_REPLAYED}/{batch}")
-
-    def _reveal(self, batch: int) -> None:
-        """Shows the offsets of a batch that has not been run. What stands there of it by now is none of ours."""
-        self._files.delete(self._commits.name(batch))
-        self._replace(f"{_HIDDEN_OFFSETS}/{batch}", self._offsets.name(batch))
+                self._settle(batch)
+            else:
+                self._files.delete(self._commits.name(batch))
 
     def _check_run(self, batch: int) -> None:
         if not self._files.exists(self._commits.name(batch)):
@@ -180,24 +173,20 @@ class Recovery:
         if self._files.exists(self._offsets.name(batch + 1)):
             raise InternalError(f"the replay of batch {batch} went on to the next.", "report this, with the logs.")
 
-    def _settle(self, batch: int, committed: bool) -> None:
+    def _settle(self, batch: int) -> None:
         """Puts the original commit entry back in the place of the replayed one, and compares them."""
-        name, aside = self._commits.name(batch), f"{_REPLAYED}/{batch}"
-        kept = f"{_HIDDEN_COMMITS}/{batch}"
-        found = name if committed else aside
+        name, kept = self._commits.name(batch), f"{_HIDDEN_COMMITS}/{batch}"
         original = parse_entry(batch, self._files.read(kept), self._path(kept))
-        replayed = parse_entry(batch, self._files.read(found), self._path(found))
+        replayed = self._commits.read(batch)
         try:
             entry = put_back(original, replayed)
         except IncompatibleState:
-            self._files.delete(found)
+            self._files.delete(name)
             raise
-        if committed:
-            if replayed.text == entry:
-                return
-            self._replace(name, aside)
-        self._files.delete(name)
-        self._files.write_new(name, entry)
+        if replayed.text != entry:
+            # After a crash between these two, the batch is run again.
+            self._files.delete(name)
+            self._files.write_new(name, entry)
 
     def _sweep(self) -> None:
         """Removes what is left of a recovery that has ended: there is no journal."""
@@ -208,7 +197,7 @@ class Recovery:
         self._files.delete(REPLAY)
 
     def _replace(self, source: str, target: str) -> None:
-        """A rename. What is at the target is the half of one that a crash cut short, or was replaced by the source."""
+        """A rename over what is at the target: what a rename that was cut short left there, or a replay's entry."""
         self._files.delete(target)
         self._files.rename(source, target)
 

@@ -39,7 +39,7 @@ final class CheckpointDriver private[plugin] (
   private var coordinator: CheckpointCoordinator = _
   private var run: Option[UUID] = None
   private var replaying = false
-  private var restore: Option[String] = None
+  private var restored: Option[Long] = None
   private var failure: Option[String] = None
 
   /** Once in a run, when a checkpoint says from where on files are needed. */
@@ -62,8 +62,10 @@ final class CheckpointDriver private[plugin] (
 
   /** Stores whose version is that of this checkpoint load what it names. */
   def restoreFrom(checkpoint: Long): Unit = synchronized {
-    restore = Some(folder.metadataPath(checkpoint))
+    restored = Some(checkpoint)
   }
+
+  private def restorePath: Option[String] = restored.map(folder.metadataPath)
 
   /** Asks for a checkpoint at the next barrier.
     *
@@ -104,7 +106,7 @@ final class CheckpointDriver private[plugin] (
   // ---- events of Spark and of executors
 
   private[plugin] def planned(batch: PlannedBatch): TaskBarrier = synchronized {
-    if (replaying) TaskBarrier(batch.run, interval = false, None, restore)
+    if (replaying) TaskBarrier(batch.run, interval = false, None, restorePath)
     else {
       if (!run.contains(batch.run)) begin(batch.run)
       failure.foreach { reason =>
@@ -115,10 +117,9 @@ final class CheckpointDriver private[plugin] (
       }
       // Spark plans a batch when the one before it is in the commit log.
       enqueue(coordinator.batchCommitted(batch.batch - 1, now))
-      val barrier = coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
-      enqueue(barrier.actions)
+      val checkpoint = coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
       operators = batch.operators.map(operator => operator.id -> operator.name).toMap
-      TaskBarrier(batch.run, interval = !durableBatches, barrier.checkpoint, restore)
+      TaskBarrier(batch.run, interval = !durableBatches, checkpoint, restorePath)
     }
   }
 
@@ -128,7 +129,7 @@ final class CheckpointDriver private[plugin] (
     failure = None
     sweepDue = !durableBatches
     val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
-    enqueue(coordinator.started(started.toString, found, folder.highestId, now))
+    enqueue(coordinator.started(started.toString, found, folder.highestId, restored, now))
   }
 
   private[plugin] val listener: StreamingQueryListener = new StreamingQueryListener {
@@ -177,11 +178,13 @@ final class CheckpointDriver private[plugin] (
           log.warn(s"Checkpoint ${checkpoint.id} of ${folder.root} was given up: ${reason.text} $message")
           synchronized(checkpoint.requests.foreach(requests.failed(_, s"$reason: $message")))
         case Action.Refuse(request, reason) => synchronized(requests.failed(request, s"$reason: ${reason.text}"))
+        // Handles of batches that are durable by themselves belong to the stores, which keep what checkpoints name.
+        case delete: Action.Delete if durableBatches => deletions.add(delete.copy(handles = Nil, tables = Nil))
         case delete: Action.Delete => deletions.add(delete)
         case Action.FailQuery(checkpoint, reason, message) =>
           log.error(s"Checkpoint $checkpoint of ${folder.root} was one failure too many: ${reason.text} $message")
           synchronized { failure = Some(s"checkpoint $checkpoint: $reason: $message") }
-        case Action.Purge(batch) => logs.purge(batch - 1)
+        case Action.Purge(batch) => if (!durableBatches) logs.purge(batch - 1)
       }
     catch { case NonFatal(e) => log.warn(s"The coordinator of ${folder.root} could not do $action.", e) }
 
