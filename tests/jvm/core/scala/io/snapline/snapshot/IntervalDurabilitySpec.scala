@@ -125,6 +125,25 @@ class IntervalDurabilitySpec extends AnyFunSuite {
     }
   }
 
+  test("a store that was reloaded builds only on the checkpoint its run was restored from") {
+    withStore { fixture =>
+      val state = fixture.open()
+      val (ref, outcome) = checkpoint(state, 0, "a")
+      val uids = outcome.await().toOption.get.files.map(_.uid).toSet
+      def next(base: Option[VersionRef]): Set[String] = {
+        val other = fixture.open()
+        other.load(1, Some(ref.uid), interval = true, base = base)
+        put(other, "k", "b")
+        val told = new Outcome
+        other.commit(checkpoint = Some(told))
+        told.await().toOption.get.files.map(_.uid).toSet
+      }
+      assert(uids.subsetOf(next(Some(ref))))
+      assert(uids.intersect(next(None)).isEmpty)
+      assert(uids.intersect(next(Some(ref.copy(uid = "01a1ff0d-2a25-7b3c-a580-5e00e147a727")))).isEmpty)
+    }
+  }
+
   test("a checkpoint may begin while the one before is still on its way") {
     withStore { fixture =>
       val state = fixture.open()

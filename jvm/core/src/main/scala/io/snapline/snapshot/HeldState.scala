@@ -11,11 +11,18 @@ import io.snapline.state.KeyedBackend
   *   the version Spark asked for
   * @param from
   *   None: it began as the empty store
+  * @param reuses
+  *   whether the next snapshot may name table files of the one it comes from
   */
-private[snapshot] final class HeldState(loaded: Long, val backend: KeyedBackend, from: Option[Restored]) {
+private[snapshot] final class HeldState(
+    loaded: Long,
+    val backend: KeyedBackend,
+    from: Option[Restored],
+    reuses: Boolean = true
+) {
   private var newest: Option[VersionRef] = from.map(_.ref)
   private var lastSnapshot: Option[HandleMeta] = from.flatMap(_.snapshot)
-  private var uploaded: Map[String, TableFile] = from.fold(Map.empty[String, TableFile])(_.tables)
+  private var uploaded: Map[String, TableFile] = from.filter(_ => reuses).fold(Map.empty[String, TableFile])(_.tables)
   private var written = Mark(from.fold(0)(_.distance), from.fold(0L)(_.changelogBytes))
   private var covered = Mark(0, 0)
   private var busy = false

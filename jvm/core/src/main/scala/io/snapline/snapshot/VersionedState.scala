@@ -81,16 +81,29 @@ final class VersionedState(
     * @param empty
     *   hold nothing, as if the version had left no rows
     * @param interval
-    *   changes need not be in storage when `commit` returns
+    *   changes need not be in storage when `commit` returns; a coordinator deletes files of snapshots
+    * @param base
+    *   the one snapshot it leaves while this run goes on
     */
-  def load(version: Long, uid: Option[String], empty: Boolean = false, interval: Boolean = false): Unit = {
+  def load(
+      version: Long,
+      uid: Option[String],
+      empty: Boolean = false,
+      interval: Boolean = false,
+      base: Option[VersionRef] = None
+  ): Unit = {
     checkOpen()
     val begun = System.nanoTime()
     if (dirty) abandon()
     val fromStorage = empty || !holds(version, uid)
     if (fromStorage) {
       drop()
-      held = if (version == 0 || empty) fresh(version) else adopt(bringBack(version, uid, interval))
+      held =
+        if (version == 0 || empty) fresh(version)
+        else {
+          val restored = bringBack(version, uid, interval)
+          adopt(restored, reuses = !interval || restored.snapshot.map(_.ref).exists(base.contains))
+        }
     }
     begin(version, interval)
     val took = millis(begun)
@@ -138,9 +151,9 @@ final class VersionedState(
     new HeldState(version, factory.open(factory.newFolder(), restored = false), None)
   }
 
-  private def adopt(restored: Restored): HeldState = {
+  private def adopt(restored: Restored, reuses: Boolean = true): HeldState = {
     restored.seen.foreach(ref => clock.observe(ref.uid))
-    new HeldState(restored.ref.version, restored.backend, Some(restored))
+    new HeldState(restored.ref.version, restored.backend, Some(restored), reuses)
   }
 
   private def begin(version: Long, interval: Boolean): Unit = {

@@ -178,16 +178,21 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
 
   private def load(version: Long, ckptId: Option[String], empty: Boolean = false): Unit = {
     val barrier = TaskBarrier.ofTask(runId)
-    state.load(version, uid(version, ckptId, barrier), empty, interval = barrier.exists(_.interval))
+    val base = barrier.flatMap(_.restore).flatMap(restorePointAt(_).handle(id))
+    val uid =
+      if (conf.enableStateStoreCheckpointIds) ckptId
+      // In checkpoint format 1 Spark names no attempt, and the latest is taken; but a checkpoint names one.
+      else base.filter(_.version == version).map(_.uid)
+    state.load(version, uid, empty, interval = barrier.exists(_.interval), base)
   }
 
-  /** In checkpoint format 1 Spark names no attempt, and the latest is taken: unless the query goes on from a checkpoint, which names one. */
-  private def uid(version: Long, ckptId: Option[String], barrier: Option[TaskBarrier]): Option[String] =
-    if (conf.enableStateStoreCheckpointIds) ckptId
-    else barrier.flatMap(_.restore).flatMap { metadata =>
-      if (restorePoint.forall(_.metadata != metadata)) restorePoint = Some(RestorePoint.read(metadata, configuration))
-      restorePoint.flatMap(_.uid(id, version))
-    }
+  private def restorePointAt(metadata: String): RestorePoint = restorePoint match {
+    case Some(point) if point.metadata == metadata => point
+    case _ =>
+      val point = RestorePoint.read(metadata, configuration)
+      restorePoint = Some(point)
+      point
+  }
 
   // ---- housekeeping
 

@@ -12,9 +12,9 @@ import io.snapline.storage.HadoopCheckpointStorage
 /** The checkpoint a run goes on from: which attempt of its version each store has to load. */
 private[spark] final class RestorePoint(val metadata: String, handles: Map[StoreId, VersionRef]) {
 
-  /** None: the version is another one, or the checkpoint does not know the store. */
-  def uid(store: StateStoreId, version: Long): Option[String] =
-    handles.get(StoreId(store.operatorId, store.partitionId, store.storeName)).filter(_.version == version).map(_.uid)
+  /** None: the checkpoint does not know the store. */
+  def handle(store: StateStoreId): Option[VersionRef] =
+    handles.get(StoreId(store.operatorId, store.partitionId, store.storeName))
 }
 
 private[spark] object RestorePoint {
