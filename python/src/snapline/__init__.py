@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         FailureRateRestart,
         FixedDelayRestart,
         NoRestart,
+        SupervisedQuery,
+        start,
     )
     from snapline.state import (
         PICKLED,
@@ -77,6 +79,7 @@ __all__ = [
     "StateBackendConfig",
     "StateTtlConfig",
     "StateVisibility",
+    "SupervisedQuery",
     "TimerService",
     "TtlTime",
     "UpdateType",
@@ -88,6 +91,7 @@ __all__ = [
     "key_by",
     "main_output",
     "side_output",
+    "start",
 ]
 
 

@@ -27,7 +27,8 @@ def configure(
 ) -> SparkSession.Builder:
     """Adds Snapline's jar, session extension, plugin and state store provider to a session builder.
 
-    Jars, extensions and plugins named elsewhere stay: by the builder, PYSPARK_SUBMIT_ARGS, spark-defaults.conf or spark-submit.
+    Jars, extensions and plugins named elsewhere stay: by the builder, PYSPARK_SUBMIT_ARGS, spark-defaults.conf or
+    spark-submit.
 
     Args:
         builder: of a classic session that is still to be made.

@@ -16,6 +16,8 @@ from snapline.query.restart import (
     NoRestart,
     RestartStrategy,
 )
+from snapline.query.starting import start
+from snapline.query.supervised import SupervisedQuery
 
 __all__ = [
     "NO_CHECKPOINT",
@@ -36,7 +38,9 @@ __all__ = [
     "Obstacle",
     "Recovery",
     "RestartStrategy",
+    "SupervisedQuery",
     "check_replayable",
     "find_obstacles",
     "read_checkpoint",
+    "start",
 ]

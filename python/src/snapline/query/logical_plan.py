@@ -106,7 +106,9 @@ class WriterSettings:
         trigger = _field(java, "trigger")
         # A trigger that is an object has a class name ending in $.
         mode = str(_field(java, "outputMode").toString())
-        return cls(str(trigger.getClass().getSimpleName()).rstrip("$"), mode, _lower(_entries(_field(java, "extraOptions"))))
+        return cls(
+            str(trigger.getClass().getSimpleName()).rstrip("$"), mode, _lower(_entries(_field(java, "extraOptions")))
+        )
 
 
 def _field(java: Any, name: str) -> Any:

@@ -51,7 +51,7 @@ class SupervisedQuery:
         return getattr(self._query, name)
 
     @property
-    def isActive(self) -> bool:  # noqa: N802  # Spark's name
+    def isActive(self) -> bool:  # Spark's name
         """Whether the query runs, or is about to be started again."""
         return not self._over.is_set()
 
@@ -60,7 +60,7 @@ class SupervisedQuery:
         """How often it was started again since its start by hand."""
         return len(self._failures)
 
-    def awaitTermination(self, timeout: float | None = None) -> bool | None:  # noqa: N802  # Spark's name
+    def awaitTermination(self, timeout: float | None = None) -> bool | None:  # Spark's name
         """Waits for the end, restarts included; as Spark's, with a timeout in seconds says whether it has ended.
 
         Raises:
@@ -80,12 +80,14 @@ class SupervisedQuery:
         self._end("SUSPENDED")
 
     def cancel(self) -> None:
-        """Stops the query for good: what becomes of its checkpoints is as ``externalized_checkpoint_retention`` says."""
+        """Stops the query for good; ``externalized_checkpoint_retention`` says what becomes of its checkpoints."""
         self._end("CANCELED")
 
     def checkpoints(self) -> dict[str, Any]:
-        """Counts, summary and the last checkpoints since the start, newest first, with the names of Flink's REST
-        interface; times in ms since 1970, durations in ms, sizes in bytes."""
+        """Counts, summary and the last checkpoints since the start, newest first.
+
+        With the names of Flink's REST interface; times in ms since 1970, durations in ms, sizes in bytes.
+        """
         history: dict[str, Any] = json.loads(self._runs.driver.history())
         return history
 
