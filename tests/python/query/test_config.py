@@ -14,7 +14,7 @@ from snapline.query.duration import format_duration, parse_duration
 PREFIX = "spark.snapline.execution.checkpointing."
 
 
-def test_defaults_are_flinks() -> None:
+def test_defaults_are_flinks_but_for_the_retention() -> None:
     config = CheckpointConfig()
     assert not config.takes_checkpoints
     assert config.to_conf() == {
@@ -23,7 +23,7 @@ def test_defaults_are_flinks() -> None:
         PREFIX + "min-pause": "0 ms",
         PREFIX + "max-concurrent-checkpoints": "1",
         PREFIX + "tolerable-failed-checkpoints": "0",
-        PREFIX + "externalized-checkpoint-retention": "NO_EXTERNALIZED_CHECKPOINTS",
+        PREFIX + "externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
         PREFIX + "num-retained": "1",
     }
 

@@ -30,9 +30,9 @@ def start(
 ) -> SupervisedQuery:
     """Starts a streaming query with numbered checkpoints.
 
-    With an interval, state is durable at checkpoints only. After a failure the newest sound checkpoint is taken, and the
-    batches that the sink has since are run again into a sink that keeps nothing, one by one as they were; this call
-    returns when that is done and the query itself runs.
+    With an interval, state is durable at checkpoints only. After a failure the newest sound checkpoint is taken, and
+    the batches that the sink has since are run again into a sink that keeps nothing, one by one as they were; this
+    call returns when that is done and the query itself runs.
 
     Args:
         writer: as for ``writer.start()``; the option ``checkpointLocation`` must be set.

@@ -130,6 +130,8 @@ final class CheckpointDriver private[plugin] (
     sweepDue = !durableBatches
     val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
     enqueue(coordinator.started(started.toString, found, folder.highestId, restored, now))
+    // They are of a line that this run leaves.
+    restored.foreach(base => found.map(_.id).filter(_ > base).foreach(id => enqueue(coordinator.disposed(id))))
   }
 
   private[plugin] val listener: StreamingQueryListener = new StreamingQueryListener {
