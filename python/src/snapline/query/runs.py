@@ -13,6 +13,7 @@ from snapline.query.config import CheckpointConfig
 from snapline.query.files import Files
 from snapline.query.journal import NO_CHECKPOINT, CheckpointRef
 from snapline.query.logical_plan import WriterSettings
+from snapline.query.metadata import CheckpointMetadata
 from snapline.query.recovery import Recovery
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Runs:
 
     def _recover_from_newest(self) -> None:
         while True:
-            newest = self._choice.newest()
+            newest = self._begun() or self._choice.newest()
             ref = NO_CHECKPOINT if newest is None else newest.ref
             try:
                 self._recover(ref)
@@ -102,6 +103,17 @@ class Runs:
             except Exception as e:
                 if not self.set_aside(str(e)):
                     raise
+
+    def _begun(self) -> CheckpointMetadata | None:
+        """The checkpoint of a recovery that has not ended: it may have been chosen by hand."""
+        pending = self._recovery.pending()
+        if pending is None or pending.checkpoint not in self._choice.numbers():
+            return None
+        try:
+            return self._choice.by_number(pending.checkpoint)
+        except CheckpointDamaged as e:
+            self._choice.set_aside(pending.checkpoint, str(e))
+            return None
 
     def _recover(self, ref: CheckpointRef) -> None:
         self._restored = ref

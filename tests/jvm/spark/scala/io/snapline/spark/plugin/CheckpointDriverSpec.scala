@@ -183,6 +183,21 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     started(checkpoint, 1000).end("SUSPENDED")
   }
 
+  test("a plain start of a query whose state lags behind its logs is refused, and one of any other is not") {
+    val checkpoint = folder()
+    Files.createDirectories(new java.io.File(checkpoint, "snapline").toPath)
+    val mark = new java.io.File(checkpoint, "snapline/interval").toPath
+    Files.write(mark, Array.emptyByteArray)
+    val counted = new Counted(checkpoint)
+    val failure = intercept[StreamingQueryException](counted.batch(counted.start(), 1))
+    assert(failure.getMessage.contains("SNAPLINE-CONFIG") && failure.getMessage.contains("snapline.start"))
+    assert(stateFiles(checkpoint, ".changelog").isEmpty)
+    Files.delete(mark)
+    val query = counted.start()
+    try counted.batch(query, 1)
+    finally query.stop()
+  }
+
   test("the query fails when checkpoints fail more often than it tolerates, and says why") {
     val checkpoint = folder()
     val driver = started(checkpoint, intervalMs = 10)
