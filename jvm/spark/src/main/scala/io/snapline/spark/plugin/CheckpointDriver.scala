@@ -37,6 +37,7 @@ final class CheckpointDriver private[plugin] (
   private var operators = Map.empty[Long, String]
   private val deletions = new Deletions(folder.delete, folder.root.toString)
   private var coordinator: CheckpointCoordinator = _
+  private var lost: LostAcknowledgements = _
   private var run: Option[UUID] = None
   private var replaying = false
   private var restored: Option[Long] = None
@@ -46,7 +47,10 @@ final class CheckpointDriver private[plugin] (
   private var sweepDue = false
 
   worker.scheduleWithFixedDelay(
-    () => event("a tick")(coordinator.tick(now)),
+    () => {
+      lookForLost()
+      event("a tick")(coordinator.tick(now))
+    },
     CheckpointDriver.TickMs,
     CheckpointDriver.TickMs,
     TimeUnit.MILLISECONDS
@@ -124,7 +128,11 @@ final class CheckpointDriver private[plugin] (
   }
 
   private def begin(started: UUID): Unit = {
-    if (coordinator == null) coordinator = new CheckpointCoordinator(folder.queryId, settings)
+    if (coordinator == null) {
+      coordinator = new CheckpointCoordinator(folder.queryId, settings)
+      val after = math.min(CheckpointDriver.LookAfterMs, settings.timeoutMs / 2)
+      lost = new LostAcknowledgements(coordinator.query, after, folder.handlesOf)
+    }
     run = Some(started)
     failure = None
     sweepDue = !durableBatches
@@ -153,6 +161,19 @@ final class CheckpointDriver private[plugin] (
   }
 
   private[plugin] def declined(decline: Decline): Unit = event("a decline")(coordinator.declined(decline, now))
+
+  private def lookForLost(): Unit =
+    try {
+      val (search, pending) = synchronized((lost, if (coordinator == null) Nil else coordinator.inProgress))
+      if (search != null) {
+        search.look(pending, now).foreach { ack =>
+          log.info(
+            s"Checkpoint ${ack.checkpoint} of ${folder.root}: the snapshot of ${ack.store} is there, and no executor said so."
+          )
+          acknowledged(ack): Unit
+        }
+      }
+    } catch { case NonFatal(e) => log.warn(s"Snapshots of ${folder.root} could not be looked for.", e) }
 
   // ---- acting
 
@@ -232,6 +253,7 @@ final class CheckpointDriver private[plugin] (
 
 private object CheckpointDriver {
   private val TickMs = 100L
+  private val LookAfterMs = 30000L
   private val CloseWaitMs = 30000L
 
   private def ending(name: String): Ending =
