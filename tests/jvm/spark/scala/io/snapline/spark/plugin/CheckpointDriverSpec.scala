@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
@@ -97,6 +98,30 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
       driver.end("SUSPENDED")
     }
     assert(completed(checkpoint).size == 2, "a stop keeps them")
+  }
+
+  test("Spark's metrics have them under Flink's names") {
+    def metric(name: String): Long = {
+      val sources = SparkEnv.get.metricsSystem.getSourcesByName(s"plugin.${classOf[SnaplinePlugin].getName}")
+      sources.head.metricRegistry.getGauges.get(name).getValue.asInstanceOf[Long]
+    }
+    assert(metric("lastCompletedCheckpointId") == -1 && metric("totalNumberOfCheckpoints") == 0)
+    val checkpoint = folder()
+    val driver = started(checkpoint, intervalMs = 10)
+    val counted = new Counted(checkpoint)
+    val query = counted.start()
+    try {
+      (0 until 2).foreach { i =>
+        counted.batch(query, i)
+        eventually(assert(metric("numberOfCompletedCheckpoints") == i + 1))
+      }
+      assert(metric("totalNumberOfCheckpoints") == 2 && metric("numberOfInProgressCheckpoints") == 0)
+      assert(metric("lastCompletedCheckpointId") == 2 && metric("lastCheckpointDuration") > 0)
+      assert(metric("lastCheckpointFullSize") > 0 && metric("lastCheckpointSize") > 0)
+    } finally {
+      query.stop()
+      driver.end("SUSPENDED")
+    }
   }
 
   test("older checkpoints go, with their files and the log entries below") {

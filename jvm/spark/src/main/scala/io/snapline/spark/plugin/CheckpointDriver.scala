@@ -89,8 +89,10 @@ final class CheckpointDriver private[plugin] (
   def outcome(request: Long): String = synchronized(requests.outcome(request))
 
   /** The checkpoints of this query since it was started, as JSON with the names of Flink's REST interface. */
-  def history: String =
-    synchronized(if (coordinator == null) CheckpointHistory.Snapshot() else coordinator.history.snapshot).json
+  def history: String = snapshot.json
+
+  private[plugin] def snapshot: CheckpointHistory.Snapshot =
+    synchronized(if (coordinator == null) CheckpointHistory.Snapshot() else coordinator.history.snapshot)
 
   /** The query is over for good, by its owner's word: FINISHED, CANCELED, FAILED or SUSPENDED. Waits until what follows from it is done. */
   def end(how: String): Unit = {

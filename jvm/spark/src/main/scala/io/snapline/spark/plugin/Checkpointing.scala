@@ -12,7 +12,7 @@ import org.apache.spark.api.plugin.PluginContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 
-import io.snapline.checkpoint.{Acknowledgement, CoordinatorSettings, Decline, RetentionPolicy}
+import io.snapline.checkpoint._
 import io.snapline.error.InvalidConfiguration
 import io.snapline.keygroup.KeyGroups
 import io.snapline.spark.provider.ProviderSettings
@@ -34,6 +34,8 @@ object Checkpointing {
     drivers.values.asScala.toSeq.foreach(_.close())
     drivers.clear()
   }
+
+  private[plugin] def histories: Seq[CheckpointHistory.Snapshot] = drivers.values.asScala.toSeq.map(_.snapshot)
 
   /** Registers the query that is about to start on this checkpoint folder. Whoever calls closes it when the query has ended for good.
     *
