@@ -20,6 +20,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.snapline.checkpoint.CheckpointMetadata
 import io.snapline.error.{InvalidConfiguration, SnaplineException}
 import io.snapline.spark.{LocalSpark, StatefulQuery}
+import io.snapline.storage.{FaultPlan, FaultyFileSystem}
 
 /** Checkpoints of real queries: what is in the folder, what is not, and what a run that goes on from one loads. */
 class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually {
@@ -98,6 +99,30 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
       driver.end("SUSPENDED")
     }
     assert(completed(checkpoint).size == 2, "a stop keeps them")
+  }
+
+  test("between checkpoints a batch asks the file system for nothing of its state") {
+    spark.sparkContext.hadoopConfiguration.set("fs.faulty.impl", classOf[FaultyFileSystem].getName)
+    val checkpoint = "faulty:" + folder()
+    val driver = started(checkpoint, intervalMs = 600000)
+    val counted = new Counted(checkpoint)
+    val query = counted.start()
+    try {
+      (0 until 3).foreach(counted.batch(query, _))
+      eventually(assert(counts(driver).get("completed").asInt == 1))
+      val plan = FaultPlan.none
+      FaultyFileSystem.plan.set(plan)
+      counted.batch(query, 4)
+      counted.batch(query, 5)
+      // Spark's two logs: an entry is a temporary file that is renamed.
+      val logs = """(create|write|close|status|list|delete|open|read) (\.?\d+(\..+)?|offsets|commits|metadata)""".r
+      assert(plan.operations.filterNot(logs.matches) == Nil)
+      assert(plan.operations.nonEmpty)
+    } finally {
+      FaultyFileSystem.plan.set(FaultPlan.none)
+      query.stop()
+      driver.end("SUSPENDED")
+    }
   }
 
   test("Spark's metrics have them under Flink's names") {
