@@ -1,0 +1,77 @@
+package org.apache.spark.sql.execution.python.snapline
+
+import scala.collection.mutable
+
+import io.snapline.spark.operator._
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.streaming.state.StateStore
+import org.apache.spark.sql.streaming.TimeMode
+import org.apache.spark.util.CompletionIterator
+
+/** What the tasks of one micro-batch run.
+  *
+  * @param artifact
+  *   whose files the Python workers see
+  * @param earliest
+  *   is told of timers in processing time that are still to fire
+  */
+private[snapline] final class KeyedRun(
+    operator: KeyedProcessExec,
+    setup: TaskSetup,
+    artifact: Option[String],
+    earliest: EarliestTime
+) extends Serializable {
+
+  /** Runs one partition; `finish` ends with its store when the last row has been taken. */
+  def start(store: StateStore, rows: Iterator[InternalRow])(finish: () => Unit): Iterator[InternalRow] = {
+    val started = System.nanoTime()
+    setup.families.foreach(_.createIn(store))
+    new StateMigration(setup.histories, store).run()
+    val counts = new ChangeCounts
+    val late = mutable.Queue.empty[InternalRow]
+    val schemaOf = ArrowSchemas.of(setup.timeZone) _
+    val stage = new TaskStage(setup, store, counts, schemaOf, ArrowSchemas.allocator("keyed process"))
+    val task = stage.open(rows, lateRule(late), late) { () =>
+      val link = new PythonWorkerLink(operator.function.python, artifact, operator.workerMetrics)
+      link.start(TaskContext.get())
+      link
+    }
+    val emitted = operator.longMetric("numOutputRows")
+    CompletionIterator[InternalRow, Iterator[InternalRow]](
+      task, {
+        stage.cleanUp()
+        operator.longMetric("allUpdatesTimeMs") += millisSince(started)
+        KeyedMetrics.report(operator.metrics, counts, task)
+        stage.nextProcessingTimer.foreach(earliest.add)
+        stage.close()
+        val committing = System.nanoTime()
+        finish()
+        operator.longMetric("commitTimeMs") += millisSince(committing)
+        operator.reportStore(store)
+      }
+    ).map { row =>
+      emitted += 1
+      row
+    }
+  }
+
+  private def millisSince(nanos: Long): Long = (System.nanoTime() - nanos) / 1000000
+
+  /** Spark's rule for late rows; they are counted, and go to a side output if one was named. */
+  private def lateRule(late: mutable.Queue[InternalRow]): LateRule =
+    operator.watermarkPredicateForDataForLateEvents match {
+      case Some(predicate) if setup.streaming && operator.timeMode == TimeMode.EventTime() =>
+        val dropped = operator.longMetric("numRowsDroppedByWatermark")
+        val toOutput = setup.spec.lateOutput.map(LateRule.projection(setup, _))
+        new LateRule(
+          row => predicate.eval(row),
+          row => {
+            dropped += 1
+            toOutput.foreach(projection => late += projection(row).copy())
+          }
+        )
+      case _ => LateRule.None
+    }
+}
