@@ -11,13 +11,13 @@ import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.{ClusteredDistribution, Distribution, UnspecifiedDistribution}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
-import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate._
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
-import org.apache.spark.sql.types.{BinaryType, NullType, StructType}
+import org.apache.spark.sql.types.{BinaryType, StructType}
 
 /** The keyed operator. A kind of Spark's transformWithState in the eyes of its planner, which knows only its own stateful operators; what it runs is all its own.
   *
@@ -184,14 +184,7 @@ private[snapline] class KeyedProcessExec(
     KeyedFamilies.of(spec, keySchema).map(family => family.name -> family.schema).toMap
 
   override def getStateVariableInfos(): Map[String, TransformWithStateVariableInfo] =
-    spec.states.map { state =>
-      val kind = state.kind match {
-        case StateSpec.ListKind => StateVariableType.ListState
-        case StateSpec.MapKind => StateVariableType.MapState
-        case _ => StateVariableType.ValueState
-      }
-      state.name -> TransformWithStateVariableInfo(state.name, kind, state.ttl)
-    }.toMap
+    KeyedStateSchemas.variables(spec.states)
 
   override def validateAndMaybeEvolveStateSchema(
       hadoopConf: Configuration,
@@ -208,7 +201,7 @@ private[snapline] class KeyedProcessExec(
       List(result)
     }
 
-  private def usesAvro: Boolean = conf.stateStoreEncodingFormat == StateStoreEncoding.Avro.toString
+  def usesAvro: Boolean = conf.stateStoreEncodingFormat == StateStoreEncoding.Avro.toString
 
   override protected def validateStateStoreProvider(isStreaming: Boolean): Unit = ()
 
@@ -216,7 +209,8 @@ private[snapline] class KeyedProcessExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     metrics
-    val run = new KeyedRun(this, taskSetup, JobArtifactSet.getCurrentJobArtifactState.map(_.uuid), nextTimer)
+    val run =
+      new KeyedRun(this, KeyedRun.setup(this, conf), JobArtifactSet.getCurrentJobArtifactState.map(_.uuid), nextTimer)
     if (isStreaming) {
       child
         .execute()
@@ -242,26 +236,6 @@ private[snapline] class KeyedProcessExec(
     }
   }
 
-  private def taskSetup: TaskSetup = {
-    val eventTime = WatermarkSupport.findEventTimeColumnIndex(child.output, allowMultipleEventTimeColumns = true)
-    TaskSetup(
-      spec,
-      child.output,
-      groupingAttributes.map(key => child.output.indexWhere(_.exprId == key.exprId)),
-      DataTypeUtils.fromAttributes(output),
-      getStateInfo.storeVersion,
-      batchTimestampMs.getOrElse(0L),
-      if (!isStreaming) Some(Long.MaxValue)
-      else if (eventTime.isDefined) eventTimeWatermarkForEviction
-      else None,
-      eventTime,
-      conf.sessionLocalTimeZone,
-      isStreaming,
-      ExchangeLimits.read(name => Option(conf.getConfString(name, null))),
-      if (isStreaming && !usesAvro) KeyedStateSchemas.histories(getStateInfo, spec.states) else Nil
-    )
-  }
-
   def workerMetrics: Map[String, SQLMetric] = pythonMetrics
 
   /** Of a task that is through. */
@@ -273,42 +247,4 @@ private[snapline] class KeyedProcessExec(
 
 private object KeyedProcessExec {
   val NoValue: StructType = new StructType().add("value", BinaryType)
-
-  /** Before Spark has filled in what belongs to a micro-batch.
-    *
-    * @param bounded
-    *   the state of a bounded table, and its time; a stream gets both from Spark
-    */
-  def plan(
-      keyed: KeyedProcess,
-      timeMode: TimeMode,
-      bounded: Option[(StatefulOperatorStateInfo, Long)],
-      child: SparkPlan
-  ): SparkPlan = {
-    val nothing = Literal.create(null, NullType)
-    new KeyedProcessExec(
-      keyDeserializer = nothing,
-      valueDeserializer = nothing,
-      groupingAttributes = keyed.keys,
-      dataAttributes = keyed.output,
-      statefulProcessor = null,
-      timeMode = timeMode,
-      outputMode = OutputMode.Update(),
-      keyEncoder = null,
-      outputObjAttr = keyed.keys.head,
-      stateInfo = bounded.map(_._1),
-      batchTimestampMs = bounded.map(_._2),
-      prevBatchTimestampMs = None,
-      eventTimeWatermarkForLateEvents = None,
-      eventTimeWatermarkForEviction = None,
-      child = child,
-      isStreaming = bounded.isEmpty,
-      hasInitialState = false,
-      initialStateGroupingAttrs = Nil,
-      initialStateDataAttrs = keyed.order,
-      initialStateDeserializer = nothing,
-      initialState = LocalTableScanExec(Nil, Nil, None),
-      function = keyed.function
-    )
-  }
 }

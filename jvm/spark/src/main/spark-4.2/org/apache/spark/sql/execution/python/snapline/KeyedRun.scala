@@ -6,7 +6,10 @@ import io.snapline.spark.operator._
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.state.StateStore
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.TimeMode
 import org.apache.spark.util.CompletionIterator
 
@@ -74,4 +77,30 @@ private[snapline] final class KeyedRun(
         )
       case _ => LateRule.None
     }
+}
+
+private object KeyedRun {
+
+  /** What the plan of a micro-batch, with its watermarks and state filled in by Spark, has to tell its tasks. */
+  def setup(plan: KeyedProcessExec, conf: SQLConf): TaskSetup = {
+    val input = plan.child.output
+    val spec = plan.function.spec
+    val eventTime = WatermarkSupport.findEventTimeColumnIndex(input, allowMultipleEventTimeColumns = true)
+    TaskSetup(
+      spec,
+      input,
+      plan.groupingAttributes.map(key => input.indexWhere(_.exprId == key.exprId)),
+      DataTypeUtils.fromAttributes(plan.output),
+      plan.getStateInfo.storeVersion,
+      plan.batchTimestampMs.getOrElse(0L),
+      if (!plan.isStreaming) Some(Long.MaxValue)
+      else if (eventTime.isDefined) plan.eventTimeWatermarkForEviction
+      else None,
+      eventTime,
+      conf.sessionLocalTimeZone,
+      plan.isStreaming,
+      ExchangeLimits.read(name => Option(conf.getConfString(name, null))),
+      if (plan.isStreaming && !plan.usesAvro) KeyedStateSchemas.histories(plan.getStateInfo, spec.states) else Nil
+    )
+  }
 }
