@@ -1,7 +1,8 @@
 """The queries of the kill drill, in one process that may die at any moment: `job.py WORK --input FOLDER …`.
 
-Started again with the same arguments it goes on. When everything is taken in, each query is started a last time without an interval, which makes its
-state durable; the states are then written down in WORK/state.json, and the job ends with status 0.
+Started again with the same arguments it goes on. When everything is taken in, each query is started a last time without
+an interval, which makes its state durable; the states are then written down in WORK/state.json, and the job ends with
+status 0.
 """
 
 from __future__ import annotations
@@ -102,16 +103,19 @@ class Job:
 
 
 def into_sqlite(path: Path) -> Callable[[DataFrame, int], None]:
-    """Output and the number of the batch in one transaction; a batch that is there already is not even computed."""
+    """Output and the number of the batch in one transaction.
+
+    A batch that is there already is computed all the same: Spark demands of foreachBatch that every store commits.
+    """
 
     def write(batch: DataFrame, number: int) -> None:
+        rows = [(number, json.dumps(list(row))) for row in batch.collect()]
         with sqlite3.connect(path) as db:
             db.execute("create table if not exists batches (id integer primary key)")
             db.execute("create table if not exists rows (batch integer, row text)")
             if db.execute("select 1 from batches where id = ?", (number,)).fetchone():
                 print(f"skipped {path.stem} {number}", flush=True)
                 return
-            rows = [(number, json.dumps(list(row))) for row in batch.collect()]
             db.executemany("insert into rows values (?, ?)", rows)
             db.execute("insert into batches values (?)", (number,))
         print(f"batch {path.stem} {number}", flush=True)

@@ -1,4 +1,7 @@
-"""Lives of the job: each is a process group of its own, which ends by itself or by SIGKILL. And what they leave behind, read without Spark."""
+"""Lives of the job: each is a process group of its own, which ends by itself or by SIGKILL.
+
+And what they leave behind, read without Spark.
+"""
 
 from __future__ import annotations
 

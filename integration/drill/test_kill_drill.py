@@ -1,4 +1,4 @@
-"""The driver is killed with SIGKILL at random moments, and at the end output and state are those of a life without a kill.
+"""The driver is killed with SIGKILL at random moments; at the end output and state are those of a life without a kill.
 
 SNAPLINE_KILLS: how many in all modes together (100). SNAPLINE_SEED: of the moments; printed.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
 from .expected import Expected, expect, make_input
 from .life import Life, rows_in_files, rows_in_sqlite
 
