@@ -79,7 +79,7 @@ class Runs:
                     self._files.write_new(INTERVAL_MARK, b"")
             else:
                 self._files.delete(INTERVAL_MARK)
-            self.driver.goOn()
+            self.driver.goOn(self._recovery.unfinished())
             path, table = self._target
             return self._writer.toTable(table) if table is not None else self._writer.start(path)
 
