@@ -37,6 +37,11 @@ def make_input(folder: Path, files: int) -> list[list[Row]]:
     return batches
 
 
+def read_input(folder: Path) -> list[list[Row]]:
+    rows = [[json.loads(line) for line in path.read_text().splitlines()] for path in sorted(folder.glob("*.json"))]
+    return [[(row["k"], row["t"], row["v"]) for row in batch] for batch in rows]
+
+
 @dataclass
 class Expected:
     """Output and final state, each sorted; the clock times of `chains` are left out."""

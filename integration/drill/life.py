@@ -1,21 +1,14 @@
-"""Lives of the job: each is a process group of its own, which ends by itself or by SIGKILL.
-
-And what they leave behind, read without Spark.
-"""
+"""Lives of the job: each is a process group of its own, which ends by itself or by SIGKILL."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
-
-import pyarrow.parquet as pq
 
 JOB = Path(__file__).with_name("job.py")
 LIFE_SECONDS = 300
@@ -58,8 +51,16 @@ class Life:
             time.sleep(0.02)
         return True
 
-    def kill_after(self, seconds: float) -> bool:
-        """SIGKILL to the whole group; False: it has ended by itself before."""
+    def kill_after(self, events: int, seconds: float, checkpoints: Path) -> bool:
+        """SIGKILL to the whole group, so long after so many entries of logs; False: it has ended by itself before."""
+        seen = entries(checkpoints)
+        deadline = time.monotonic() + LIFE_SECONDS
+        new: set[Path] = set()
+        while len(new) < events and self.running:
+            assert time.monotonic() < deadline, f"{self.log}: {len(new)} of {events}"
+            time.sleep(0.01)
+            there = entries(checkpoints)
+            new, seen = new | (there - seen), seen & there
         try:
             self._popen.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -89,19 +90,6 @@ class Life:
             watchdog.cancel()
 
 
-def rows_in_sqlite(path: Path) -> list[list[object]]:
-    with sqlite3.connect(path) as db:
-        return sorted(json.loads(row) for (row,) in db.execute("select row from rows"))
-
-
-def rows_in_files(folder: Path) -> list[list[object]]:
-    """Those that the sink's log names: what a batch that was cut short has written is none of it."""
-    log = folder / "_spark_metadata"
-    batches = {int(path.name.partition(".")[0]): path for path in log.iterdir() if path.name[0].isdigit()}
-    compacted = [batch for batch, path in batches.items() if path.name.endswith(".compact")]
-    names: set[str] = set()
-    for batch, path in batches.items():
-        if batch >= max(compacted, default=0):
-            names |= {json.loads(line)["path"] for line in path.read_text().splitlines()[1:]}
-    tables = [pq.read_table(folder / Path(name).name) for name in names]
-    return sorted(list(row.values()) for table in tables for row in table.to_pylist())
+def entries(checkpoints: Path) -> set[Path]:
+    """Of the logs of all queries. A replay hides them and shows them again."""
+    return {*checkpoints.glob("*/offsets/[0-9]*"), *checkpoints.glob("*/commits/[0-9]*")}
