@@ -49,6 +49,11 @@ class Recovery:
             return None
         return parse_journal(self._files.read(JOURNAL), self._path(JOURNAL))
 
+    def unfinished(self) -> int:
+        """The batch that is planned and not committed, which the sink may have all the same; -1 if there is none."""
+        planned, committed = self._offsets.newest(), self._commits.newest()
+        return -1 if planned is None or planned == committed else planned
+
     def run(self, checkpoint: CheckpointRef, run_batch: RunBatch) -> range:
         """Replays what came after a checkpoint, or goes on with it.
 

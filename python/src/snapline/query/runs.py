@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import CheckpointDamaged
@@ -13,6 +12,7 @@ from snapline.query.config import CheckpointConfig
 from snapline.query.files import Files
 from snapline.query.journal import NO_CHECKPOINT, CheckpointRef
 from snapline.query.logical_plan import WriterSettings
+from snapline.query.long_logs import long_logs
 from snapline.query.metadata import CheckpointMetadata
 from snapline.query.recovery import Recovery
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 # While this file is there, state in storage may lag behind the logs: a start has to recover first.
 INTERVAL_MARK = "snapline/interval"
 
-_RETAIN = "spark.sql.streaming.minBatchesToRetain"
-# The coordinator purges the logs itself: a replay needs them from the oldest checkpoint on.
-_FOR_EVER = str(2**31 - 2)
 _DAMAGED = f"[{CheckpointDamaged.code}]"
 
 _log = logging.getLogger(__name__)
@@ -70,19 +67,20 @@ class Runs:
             StreamingQueryException: a replayed batch failed.
             SnaplineError: no checkpoint will do.
         """
-        with self._long_logs():
-            if restore is not None:
-                self._recover(self._choice.by_number(restore).ref)
-            elif self._files.exists(INTERVAL_MARK) or self._recovery.pending() is not None:
-                self._recover_from_newest()
-            if self._config.takes_checkpoints:
-                if not self._files.exists(INTERVAL_MARK):
-                    self._files.write_new(INTERVAL_MARK, b"")
-            else:
-                self._files.delete(INTERVAL_MARK)
-            self.driver.goOn()
-            path, table = self._target
-            return self._writer.toTable(table) if table is not None else self._writer.start(path)
+        if restore is not None:
+            self._recover(self._choice.by_number(restore).ref)
+        elif self._files.exists(INTERVAL_MARK) or self._recovery.pending() is not None:
+            self._recover_from_newest()
+        if self._config.takes_checkpoints:
+            if not self._files.exists(INTERVAL_MARK):
+                self._files.write_new(INTERVAL_MARK, b"")
+        else:
+            self._files.delete(INTERVAL_MARK)
+        self.driver.goOn(self._recovery.unfinished())
+        path, table = self._target
+        writer = self._writer
+        with long_logs(self._session.conf) if self._config.takes_checkpoints else nullcontext():
+            return writer.start(path) if table is None else writer.toTable(table)
 
     def set_aside(self, failure: str) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""
@@ -126,31 +124,15 @@ class Runs:
 
     def _run_batch(self, batch: int) -> None:
         """One batch, as the logs have it, for its state only."""
-        query = (
+        writer = (
             self._writer._df.writeStream.format("noop")
             .outputMode(self._mode)
             .option("checkpointLocation", self._location)
             .trigger(once=True)
-            .start()
         )
+        with long_logs(self._session.conf):
+            query = writer.start()
         try:
             query.awaitTermination()
         finally:
             query.stop()
-
-    @contextmanager
-    def _long_logs(self) -> Iterator[None]:
-        """A query reads how much of its logs to keep when it starts."""
-        if not self._config.takes_checkpoints:
-            yield
-            return
-        conf = self._session.conf
-        before = conf.get(_RETAIN, None)
-        conf.set(_RETAIN, _FOR_EVER)
-        try:
-            yield
-        finally:
-            if before is None:
-                conf.unset(_RETAIN)
-            else:
-                conf.set(_RETAIN, before)

@@ -40,6 +40,7 @@ final class CheckpointDriver private[plugin] (
   private var lost: LostAcknowledgements = _
   private var run: Option[UUID] = None
   private var replaying = false
+  private var unfinished = -1L
   private var restored: Option[Long] = None
   private var failure: Option[String] = None
 
@@ -61,8 +62,16 @@ final class CheckpointDriver private[plugin] (
   /** The runs that follow replay batches one by one: each is durable at once, and none is a barrier. */
   def replay(): Unit = synchronized { replaying = true }
 
-  /** The runs that follow go on by themselves. */
-  def goOn(): Unit = synchronized { replaying = false }
+  /** The runs that follow go on by themselves.
+    *
+    * @param unfinished
+    *   a batch that an earlier run has planned and not committed; below zero if there is none. A sink that has it already passes over it without running it, so
+    *   that no store would acknowledge anything: it is no barrier.
+    */
+  def goOn(unfinished: Long): Unit = synchronized {
+    replaying = false
+    this.unfinished = unfinished
+  }
 
   /** Stores whose version is that of this checkpoint load what it names. */
   def restoreFrom(checkpoint: Long): Unit = synchronized {
@@ -123,7 +132,9 @@ final class CheckpointDriver private[plugin] (
       }
       // Spark plans a batch when the one before it is in the commit log.
       enqueue(coordinator.batchCommitted(batch.batch - 1, now))
-      val checkpoint = coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
+      val checkpoint =
+        if (batch.batch == unfinished) None
+        else coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
       operators = batch.operators.map(operator => operator.id -> operator.name).toMap
       TaskBarrier(batch.run, interval = !durableBatches, checkpoint, restorePath)
     }
