@@ -8,29 +8,6 @@ import io.snapline.error._
 import io.snapline.state.KeyedBackend
 import io.snapline.storage.{CheckpointStorage, LayeredStorage}
 
-/** @param compress
-  *   whether changelogs are compressed
-  * @param retain
-  *   versions kept, the newest included
-  * @param minStale
-  *   stale versions that make clean-up worth a listing
-  * @param maxDeletes
-  *   versions one clean-up removes at most; not positive: no limit
-  * @param localBackup
-  *   whether the executor keeps a copy of the newest checkpoint
-  * @param uploadTimeoutMs
-  *   how long an async phase may take
-  */
-final case class StateSettings(
-    compress: Boolean = true,
-    retain: Int = 100,
-    minStale: Long = 30,
-    maxDeletes: Int = -1,
-    policy: SnapshotPolicy = SnapshotPolicy(),
-    localBackup: Boolean = true,
-    uploadTimeoutMs: Long = TimeUnit.MINUTES.toMillis(10)
-)
-
 /** The versions of one store: a backend that holds one of them, and the files in storage that hold them all.
   *
   * Owns the backend: makes it at the first load, closes it when an abort makes it useless and on `close`. One thread at a time, save the methods that say

@@ -101,6 +101,19 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     assert(completed(checkpoint).size == 2, "a stop keeps them")
   }
 
+  test("a query that stops at once leaves the checkpoint of its barrier") {
+    (0 until 5).foreach { _ =>
+      val checkpoint = folder()
+      val driver = started(checkpoint, intervalMs = 600000)
+      val counted = new Counted(checkpoint)
+      val query = counted.start()
+      counted.batch(query, 1)
+      query.stop()
+      driver.end("SUSPENDED")
+      assert(completed(checkpoint).map(_.batch) == Seq(0))
+    }
+  }
+
   test("between checkpoints a batch asks the file system for nothing of its state") {
     spark.sparkContext.hadoopConfiguration.set("fs.faulty.impl", classOf[FaultyFileSystem].getName)
     val checkpoint = "faulty:" + folder()

@@ -105,8 +105,20 @@ final class CheckpointDriver private[plugin] (
 
   /** The query is over for good, by its owner's word: FINISHED, CANCELED, FAILED or SUSPENDED. Waits until what follows from it is done. */
   def end(how: String): Unit = {
-    event("the end")(coordinator.ended(CheckpointDriver.ending(how), now))
+    val ending = CheckpointDriver.ending(how)
+    if (ending == Ending.Suspended || ending == Ending.Finished) finishPending()
+    event("the end")(coordinator.ended(ending, now))
     close()
+  }
+
+  /** A query that ran for a moment should leave the checkpoint of its last barrier: uploads that are under way get a little time. */
+  private def finishPending(): Unit = {
+    val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CheckpointDriver.LastUploadsMs)
+    def pending: Seq[PendingCheckpoint] = synchronized(if (coordinator == null) Nil else coordinator.inProgress)
+    // Spark's listeners hear of the last commit some time after it.
+    pending.filter(p => p.committedMs.isEmpty && folder.isCommitted(p.batch))
+      .foreach(p => event("the last commit")(coordinator.batchCommitted(p.batch, now)))
+    while (pending.exists(_.committedMs.isDefined) && System.nanoTime() < deadline) Thread.sleep(20)
   }
 
   /** Waits for what was asked for, a checkpoint that is being written among it. */
@@ -267,6 +279,7 @@ final class CheckpointDriver private[plugin] (
 private object CheckpointDriver {
   private val TickMs = 100L
   private val LookAfterMs = 30000L
+  private val LastUploadsMs = 10000L
   private val CloseWaitMs = 30000L
 
   private def ending(name: String): Ending =

@@ -35,6 +35,8 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   /** Both entries of a batch that is committed. */
   def entries(batch: Long): LogEntries = LogEntries(text(s"offsets/$batch"), text(s"commits/$batch"))
 
+  def isCommitted(batch: Long): Boolean = fileSystem.exists(new Path(root, s"commits/$batch"))
+
   /** Greatest number of a checkpoint, whole or not; 0 if there is none. */
   def highestId: Long = ids.lastOption.getOrElse(0L)
 
