@@ -136,6 +136,8 @@ def make_session(options: argparse.Namespace) -> SparkSession:
         "spark.sql.streaming.stateStore.checkpointFormatVersion": str(options.format),
         "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
         "spark.sql.streaming.stateStore.maintenanceInterval": "1s",
+        # What may be purged is gone at once.
+        "spark.sql.streaming.minBatchesToRetain": "2",
         # A life is short: what the optimizing compiler costs is never earned back.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto",
     }

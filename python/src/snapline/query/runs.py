@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-# While this file is there, state in storage may lag behind the logs: a start has to recover first.
+# While this file is there, state in storage may lag behind the logs: a start has to recover first. It holds the newest
+# batch whose state was durable by itself when it was made, -1 for the empty state.
 INTERVAL_MARK = "snapline/interval"
 
 _DAMAGED = f"[{CheckpointDamaged.code}]"
@@ -73,34 +74,40 @@ class Runs:
             self._recover_from_newest()
         if self._config.takes_checkpoints:
             if not self._files.exists(INTERVAL_MARK):
-                self._files.write_new(INTERVAL_MARK, b"")
+                self._files.write_new(INTERVAL_MARK, str(self._recovery.committed()).encode())
         else:
             self._files.delete(INTERVAL_MARK)
         self.driver.goOn(self._recovery.unfinished())
+        self._recovery.clear_the_way()
         path, table = self._target
         writer = self._writer
         with long_logs(self._session.conf) if self._config.takes_checkpoints else nullcontext():
             return writer.start(path) if table is None else writer.toTable(table)
 
-    def set_aside(self, failure: str) -> bool:
+    def set_aside(self, failure: Exception) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""
-        if self._restored is None or self._restored == NO_CHECKPOINT or _DAMAGED not in failure:
+        damage = _damage(failure)
+        if damage is None or self._restored is None or self._restored.id not in self._choice.numbers():
             return False
-        if self._restored.id not in self._choice.numbers():
-            return False
-        self._choice.set_aside(self._restored.id, failure.splitlines()[0][:500])
+        self._choice.set_aside(self._restored.id, damage[:500])
         return True
 
     def _recover_from_newest(self) -> None:
+        base = self._base()
         while True:
-            newest = self._begun() or self._choice.newest()
-            ref = NO_CHECKPOINT if newest is None else newest.ref
+            newest = self._begun() or self._choice.newest(base.batch)
             try:
-                self._recover(ref)
+                self._recover(base if newest is None else newest.ref)
                 return
             except Exception as e:
-                if not self.set_aside(str(e)):
+                damage = _damage(e)
+                if damage is None or isinstance(e, CheckpointDamaged):
                     raise
+                if not self.set_aside(e):
+                    raise CheckpointDamaged(
+                        f"{self._files.location} has no checkpoint whose state loads: {damage}",
+                        "restore the folder from a backup, or begin a new checkpoint folder.",
+                    ) from e
 
     def _begun(self) -> CheckpointMetadata | None:
         """The checkpoint of a recovery that has not ended: it may have been chosen by hand."""
@@ -115,12 +122,16 @@ class Runs:
 
     def _recover(self, ref: CheckpointRef) -> None:
         self._restored = ref
-        if ref != NO_CHECKPOINT:
-            self.driver.restoreFrom(ref.id)
+        self.driver.restoreFrom(ref.id)
         self.driver.replay()
         replayed = self._recovery.run(ref, self._run_batch)
         if replayed:
             _log.info("Recovered from checkpoint %d: %d batches replayed.", ref.id, len(replayed))
+
+    def _base(self) -> CheckpointRef:
+        """What was durable when the interval began: in the place of a checkpoint as long as there is none."""
+        text = self._files.read(INTERVAL_MARK) if self._files.exists(INTERVAL_MARK) else b""
+        return CheckpointRef(NO_CHECKPOINT.id, int(text)) if text else NO_CHECKPOINT
 
     def _run_batch(self, batch: int) -> None:
         """One batch, as the logs have it, for its state only."""
@@ -136,3 +147,9 @@ class Runs:
             query.awaitTermination()
         finally:
             query.stop()
+
+
+def _damage(failure: Exception) -> str | None:
+    """What it says of damage. Spark wraps what a task failed with: the message has the outermost text only."""
+    trace = getattr(failure, "_stackTrace", None) or ""
+    return next((line.strip() for line in f"{failure}\n{trace}".splitlines() if _DAMAGED in line), None)

@@ -165,7 +165,7 @@ class SupervisedQuery:
         """After a failure; False: it has ended for good."""
         while not self._stopped.is_set():
             delay: float | None = 0.0
-            if not self._runs.set_aside(str(failure)):
+            if not self._runs.set_aside(failure):
                 now = time.monotonic()
                 self._failures.append(now)
                 delay = self._strategy.next_delay(now, self._failures)

@@ -73,9 +73,9 @@ final class CheckpointDriver private[plugin] (
     this.unfinished = unfinished
   }
 
-  /** Stores whose version is that of this checkpoint load what it names. */
+  /** Stores whose version is that of this checkpoint load what it names; 0: they load whatever is durable. */
   def restoreFrom(checkpoint: Long): Unit = synchronized {
-    restored = Some(checkpoint)
+    restored = Some(checkpoint).filter(_ > 0)
   }
 
   private def restorePath: Option[String] = restored.map(folder.metadataPath)
