@@ -2,9 +2,10 @@
 
 from snapline.inspect.checkpoint import CheckpointFolder, Operator
 from snapline.inspect.contents import Row, StoreContents, open_store
+from snapline.inspect.numbered import NumberedCheckpoint, NumberedCheckpoints, ReplayProgress, Status
 from snapline.inspect.store import Chain, Store
 from snapline.inspect.store_files import StoreKey
-from snapline.inspect.summary import CheckpointSummary, OperatorSummary, SnapshotSummary, summarize
+from snapline.inspect.summary import CheckpointSummary, NumberedSummary, OperatorSummary, SnapshotSummary, summarize
 from snapline.inspect.verify import Finding, Verification, verify
 
 __all__ = [
@@ -12,10 +13,15 @@ __all__ = [
     "CheckpointFolder",
     "CheckpointSummary",
     "Finding",
+    "NumberedCheckpoint",
+    "NumberedCheckpoints",
+    "NumberedSummary",
     "Operator",
     "OperatorSummary",
+    "ReplayProgress",
     "Row",
     "SnapshotSummary",
+    "Status",
     "Store",
     "StoreContents",
     "StoreKey",

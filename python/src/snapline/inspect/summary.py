@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from snapline.format import HandleMeta
 from snapline.inspect.checkpoint import CheckpointFolder, Operator
+from snapline.inspect.numbered import NumberedCheckpoint, ReplayProgress, restart_of
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,42 @@ class OperatorSummary:
 
 
 @dataclass(frozen=True)
+class NumberedSummary:
+    """A numbered checkpoint. Times in ms since 1970, duration in ms, sizes in bytes; None where it cannot be read.
+
+    Attributes:
+        kind: ``checkpoint`` or ``savepoint``.
+        duration: from the planning of its batch to its completion.
+        stores: how many partitions of stores it holds.
+        state_size: of all it takes to load it; ``checkpointed_size`` of what it wrote itself.
+        found: what is wrong with it.
+    """
+
+    id: int
+    status: str
+    found: str | None = None
+    kind: str | None = None
+    properties: str | None = None
+    batch: int | None = None
+    triggered: int | None = None
+    completed: int | None = None
+    duration: int | None = None
+    stores: int | None = None
+    state_size: int | None = None
+    checkpointed_size: int | None = None
+
+
+@dataclass(frozen=True)
 class CheckpointSummary:
-    """A checkpoint. ``newest_loadable`` is the newest version from which the query can go on."""
+    """A checkpoint folder.
+
+    Attributes:
+        newest_loadable: the newest version from which the query can go on.
+        interval: whether state is stored at checkpoints only, and may lag behind the logs.
+        restart: number of the checkpoint that a start takes then; None: it begins with the empty state.
+        lag: how many batches that the sink has are not in it.
+        replay: the recovery that has begun.
+    """
 
     location: str
     query_id: str | None
@@ -55,6 +90,11 @@ class CheckpointSummary:
     newest_commit: int | None
     newest_loadable: int | None
     operators: tuple[OperatorSummary, ...]
+    interval: bool
+    restart: int | None
+    lag: int | None
+    replay: ReplayProgress | None
+    checkpoints: tuple[NumberedSummary, ...]
 
 
 def summarize(checkpoint: CheckpointFolder) -> CheckpointSummary:
@@ -65,6 +105,8 @@ def summarize(checkpoint: CheckpointFolder) -> CheckpointSummary:
     """
     checkpoint.read_metas()
     log = checkpoint.log
+    numbered = checkpoint.numbered.read()
+    newest, committed = restart_of(numbered), checkpoint.numbered.newest_committed()
     return CheckpointSummary(
         checkpoint.location,
         checkpoint.query_id,
@@ -72,6 +114,39 @@ def summarize(checkpoint: CheckpointFolder) -> CheckpointSummary:
         log.commits[-1] if log.commits else None,
         checkpoint.newest_loadable(),
         tuple(_operator(operator) for operator in checkpoint.operators),
+        checkpoint.numbered.interval,
+        None if newest is None else newest.id,
+        lag(newest, committed) if checkpoint.numbered.interval else None,
+        checkpoint.numbered.replay(),
+        tuple(map(summarize_numbered, numbered)),
+    )
+
+
+def lag(newest: NumberedCheckpoint | None, committed: int | None) -> int:
+    """How many batches that the sink has came after a checkpoint; None: after the empty state."""
+    base = -1 if newest is None or newest.metadata is None else newest.metadata.batch
+    return max(0, (-1 if committed is None else committed) - base)
+
+
+def summarize_numbered(checkpoint: NumberedCheckpoint) -> NumberedSummary:
+    """In numbers."""
+    found = None if checkpoint.error is None else checkpoint.error.found
+    meta = checkpoint.metadata
+    if meta is None:
+        return NumberedSummary(checkpoint.id, checkpoint.status.value, found)
+    return NumberedSummary(
+        checkpoint.id,
+        checkpoint.status.value,
+        found,
+        "savepoint" if meta.is_savepoint else "checkpoint",
+        meta.properties,
+        meta.batch,
+        meta.triggered,
+        meta.completed,
+        meta.completed - meta.triggered,
+        sum(1 for _ in meta.handles()),
+        meta.state_size,
+        meta.checkpointed_size,
     )
 
 
