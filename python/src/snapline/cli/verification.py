@@ -10,9 +10,11 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from snapline.cli.numbered import as_table, restart_text
 from snapline.cli.text import console, number, print_json, size, table
 from snapline.inspect import CheckpointFolder, Verification
 from snapline.inspect.files import StoredFile
+from snapline.inspect.summary import lag, summarize_numbered
 
 
 @contextmanager
@@ -43,10 +45,15 @@ def show(checkpoint: CheckpointFolder, result: Verification, *, as_json: bool) -
         out.print(findings)
     if result.unnamed:
         out.print(f"\n{number(result.unnamed)} table files belong to no snapshot: an upload that runs or was given up.")
-    out.print(f"\n{_verdict(result)}")
+    if result.checkpoints:
+        out.print()
+        out.print(as_table([summarize_numbered(each) for each in result.checkpoints]))
+    out.print(f"\n{_verdict(result)}", soft_wrap=True)
 
 
 def _verdict(result: Verification) -> str:
+    if result.interval:
+        return _interval_verdict(result)
     newest = result.newest_loadable
     if newest is None:
         restore = "Damaged, and no version loads in all stores. Do: restore the folder from a backup."
@@ -60,6 +67,21 @@ def _verdict(result: Verification) -> str:
         f"Damaged. The newest that loads is {loads}. Do: stop the query, remove what is newer than {newest - 1} from "
         f"commits/ and newer than {newest} from offsets/, and start it again."
     )
+
+
+def _interval_verdict(result: Verification) -> str:
+    """Versions after the checkpoint are nowhere, and need not be."""
+    restart = result.restart
+    if restart is None and result.subsumed:
+        return (
+            "The query runs, and has replaced all checkpoints since this began. Do: verify again, or let it keep more."
+        )
+    where = restart_text(
+        None if restart is None else restart.id,
+        None if restart is None or restart.metadata is None else restart.metadata.batch,
+        lag(restart, result.committed),
+    )
+    return f"{'Damaged.' if result.damaged else 'Everything is sound.'} {where}"
 
 
 def _print_json(checkpoint: CheckpointFolder, result: Verification) -> None:
@@ -82,6 +104,10 @@ def _print_json(checkpoint: CheckpointFolder, result: Verification) -> None:
             "unnamed": result.unnamed,
             "newest": result.newest,
             "newest_loadable": result.newest_loadable,
+            "interval": result.interval,
+            "restart": None if result.restart is None else result.restart.id,
+            "lag": lag(result.restart, result.committed) if result.interval else None,
+            "checkpoints": [summarize_numbered(each) for each in result.checkpoints],
             "findings": findings,
         }
     )

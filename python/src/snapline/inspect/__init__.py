@@ -2,6 +2,7 @@
 
 from snapline.inspect.checkpoint import CheckpointFolder, Operator
 from snapline.inspect.contents import Row, StoreContents, open_store
+from snapline.inspect.glance import Glance, glance
 from snapline.inspect.numbered import NumberedCheckpoint, NumberedCheckpoints, ReplayProgress, Status
 from snapline.inspect.store import Chain, Store
 from snapline.inspect.store_files import StoreKey
@@ -13,6 +14,7 @@ __all__ = [
     "CheckpointFolder",
     "CheckpointSummary",
     "Finding",
+    "Glance",
     "NumberedCheckpoint",
     "NumberedCheckpoints",
     "NumberedSummary",
@@ -26,6 +28,7 @@ __all__ = [
     "StoreContents",
     "StoreKey",
     "Verification",
+    "glance",
     "open_store",
     "summarize",
     "verify",

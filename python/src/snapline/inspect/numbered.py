@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 
@@ -44,7 +44,7 @@ class NumberedCheckpoint:
     id: int
     status: Status
     metadata: CheckpointMetadata | None
-    error: SnaplineError | None = None
+    error: SnaplineError | None = field(default=None, compare=False)
 
     @property
     def file_name(self) -> str:
@@ -104,6 +104,11 @@ class NumberedCheckpoints:
         """The newest batch whose output the sink has, also while a recovery hides it."""
         journal = self.journal()
         return max(batches_in(self._files, COMMITS), default=None) if journal is None else journal.committed
+
+    def newest_planned(self) -> int | None:
+        """The newest batch whose input is fixed, also while a recovery hides it."""
+        journal = self.journal()
+        return max(batches_in(self._files, OFFSETS), default=None) if journal is None else journal.planned
 
     def journal(self) -> Journal | None:
         """The recovery that has begun and not ended. None also where its journal cannot be read."""

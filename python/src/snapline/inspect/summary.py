@@ -52,7 +52,7 @@ class NumberedSummary:
 
     Attributes:
         kind: ``checkpoint`` or ``savepoint``.
-        duration: from the planning of its batch to its completion.
+        duration: from the planning of its batch to the acknowledgement of its last store.
         stores: how many partitions of stores it holds.
         state_size: of all it takes to load it; ``checkpointed_size`` of what it wrote itself.
         found: what is wrong with it.
@@ -143,7 +143,7 @@ def summarize_numbered(checkpoint: NumberedCheckpoint) -> NumberedSummary:
         meta.batch,
         meta.triggered,
         meta.completed,
-        meta.completed - meta.triggered,
+        meta.acknowledged - meta.triggered,
         sum(1 for _ in meta.handles()),
         meta.state_size,
         meta.checkpointed_size,
