@@ -66,7 +66,8 @@ def test_list_shows_checkpoints_and_says_that_a_lag_is_normal(interval: Checkpoi
 
 def test_list_as_json(interval: CheckpointBuilder, run: Run) -> None:
     found = json.loads(run("checkpoints", "list", "--json", interval.root).out)
-    assert (found["interval"], found["restart"], found["lag"], found["replay"]) == (True, 2, 1, None)
+    assert found["restart"] == {"checkpoint": 2, "batch": 4, "lag": 1}
+    assert found["replay"] is None
     first, second = found["checkpoints"]
     assert (first["id"], first["batch"], first["kind"], first["stores"]) == (1, 2, "checkpoint", 6)
     on_disk = sum(path.stat().st_size for path in (interval.root / "state").rglob("*.handle") if path.name[0] == "5")
@@ -107,7 +108,28 @@ def test_list_shows_what_became_of_each(interval: CheckpointBuilder, run: Run) -
 def test_list_without_a_checkpoint_begins_with_the_empty_state(interval: CheckpointBuilder, run: Run) -> None:
     for number in (1, 2):
         metadata(interval, number).unlink()
-    assert "A restart takes the empty state. 6 batches so far, rebuilt" in run("checkpoints", "list", interval.root).out
+    assert (
+        "A restart takes the empty state. 6 batches since then, rebuilt"
+        in run("checkpoints", "list", interval.root).out
+    )
+
+
+def test_what_was_durable_before_there_was_an_interval_counts(tmp_path: Path, run: Run) -> None:
+    checkpoint = build_sample(tmp_path / "c")
+    write_checkpoint(checkpoint, 1, 2)
+    (checkpoint.root / "snapline" / "interval").write_text("4")
+    for store in checkpoint.stores:
+        store.path(make_ref(6), Kind.CHANGELOG).unlink()
+    out = run("checkpoints", "list", checkpoint.root).out
+    assert "A restart takes batch 4, before there was an interval. 1 batch since then, rebuilt" in out
+    assert run("checkpoints", "verify", checkpoint.root).code == 0
+    for store in checkpoint.stores[:1]:
+        store.path(make_ref(5), Kind.HANDLE).unlink()
+        store.path(make_ref(5), Kind.CHANGELOG).unlink()
+    ran = run("checkpoints", "verify", checkpoint.root)
+    assert ran.code == 1
+    assert "SNAPLINE-NOT-FOUND" in ran.out
+    checkpoint.close()
 
 
 def test_list_shows_a_replay(interval: CheckpointBuilder, run: Run) -> None:
@@ -221,7 +243,8 @@ def test_verify_with_no_sound_checkpoint_begins_with_the_empty_state(interval: C
     for handle in (interval.root / "state").rglob("*.handle"):
         handle.unlink()
     found = json.loads(run("checkpoints", "verify", "--json", interval.root).out)
-    assert (found["damaged"], found["restart"], found["lag"]) == (True, None, 6)
+    assert found["damaged"]
+    assert found["restart"] == {"checkpoint": None, "batch": -1, "lag": 6}
     assert {finding["code"] for finding in found["findings"]} == {"SNAPLINE-DAMAGED"}
 
 

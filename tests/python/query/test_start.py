@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,11 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 import snapline
 from snapline import CheckpointConfig, FixedDelayRestart, NoRestart, SupervisedQuery
 from snapline.errors import InvalidConfiguration, StateNotFound, StorageFailure
-from snapline.inspect import CheckpointFolder, verify
+from snapline.inspect import CheckpointFolder, Restart, verify
 
 from .real_query import RealQuery
 
-FIRST, SECOND, ALL = 3, 5, 6
+SPELLS = FIRST, SECOND, ALL, MORE = 3, 5, 6, 7
 # Longer than any test: a checkpoint is taken at the first barrier of each run, and when somebody asks.
 RARELY = timedelta(hours=1)
 INTERVAL = CheckpointConfig(interval=RARELY)
@@ -35,9 +36,9 @@ def to_files(query: RealQuery) -> DataStreamWriter:
     return writer.option("checkpointLocation", str(query.checkpoint)).trigger(availableNow=True)
 
 
-def run(query: RealQuery, config: CheckpointConfig, **more: Any) -> SupervisedQuery:
+def run(query: RealQuery, config: CheckpointConfig, sink: FailsOnce | None = None, **more: Any) -> SupervisedQuery:
     """Takes in all that is there."""
-    running = snapline.start(to_files(query), config, **more)
+    running = snapline.start(to_files(query) if sink is None else sink.writer(query), config, **more)
     running.awaitTermination()
     return running
 
@@ -61,14 +62,23 @@ def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
+class Lived:
+    """The same input in the same spells, without a coordinator: output after each, and the state after the newest."""
+
+    def __init__(self, query: RealQuery) -> None:
+        self.outputs = []
+        for first, last in pairwise([0, *SPELLS]):
+            query.add_input(first, last)
+            query.go_on()
+            self.outputs.append(query.output())
+            if last == ALL:
+                self.newest = max(query.batches("commits"))
+                self.state = query.state(self.newest)
+
+
 @pytest.fixture(scope="module")
-def lived(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> RealQuery:
-    """The same input in the same spells, without a coordinator."""
-    query = RealQuery(spark, tmp_path_factory.mktemp("lived"))
-    for first, last in [(0, FIRST), (FIRST, SECOND), (SECOND, ALL)]:
-        query.add_input(first, last)
-        query.go_on()
-    return query
+def lived(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lived:
+    return Lived(RealQuery(spark, tmp_path_factory.mktemp("lived")))
 
 
 @pytest.fixture
@@ -78,7 +88,7 @@ def query(spark: SparkSession, tmp_path: Path) -> RealQuery:
     return query
 
 
-def test_state_is_stored_at_checkpoints_only_and_rebuilt_by_replay(query: RealQuery, lived: RealQuery) -> None:
+def test_state_is_stored_at_checkpoints_only_and_rebuilt_by_replay(query: RealQuery, lived: Lived) -> None:
     run(query, INTERVAL)
     # Batches 0 to 3; the last has no data. One handle for each of two partitions, of the version after batch 0.
     assert query.batches("commits") == [0, 1, 2, 3]
@@ -87,8 +97,7 @@ def test_state_is_stored_at_checkpoints_only_and_rebuilt_by_replay(query: RealQu
     assert [name.partition("_")[0] for name in state_files(query, "handle")] == ["1", "1"]
     found = verify(CheckpointFolder(query.checkpoint))
     assert found.findings == ()
-    assert found.restart is not None
-    assert (found.interval, found.restart.id, found.committed) == (True, 1, 3)
+    assert found.restart == Restart(checkpoint=1, batch=0, lag=3)
 
     query.add_input(FIRST, SECOND)
     history = run(query, INTERVAL).checkpoints()
@@ -100,18 +109,16 @@ def test_state_is_stored_at_checkpoints_only_and_rebuilt_by_replay(query: RealQu
     query.add_input(SECOND, ALL)
     run(query, CheckpointConfig())
     assert not (query.checkpoint / "snapline" / "interval").exists()
-    assert query.output() == lived.output()
-    newest = max(query.batches("commits"))
-    assert newest == max(lived.batches("commits"))
-    assert query.state(newest) == lived.state(newest)
+    assert query.output() == lived.outputs[2]
+    assert max(query.batches("commits")) == lived.newest
+    assert query.state(lived.newest) == lived.state
     assert verify(CheckpointFolder(query.checkpoint)).findings == ()
-    for each in (query, lived):
-        each.add_input(ALL, ALL + 1)
-        each.go_on()
-    assert query.output() == lived.output()
+    query.add_input(ALL, MORE)
+    query.go_on()
+    assert query.output() == lived.outputs[3]
 
 
-def test_goes_back_by_hand(query: RealQuery, lived: RealQuery) -> None:
+def test_goes_back_by_hand(query: RealQuery, lived: Lived) -> None:
     run(query, KEPT)
     query.add_input(FIRST, SECOND)
     run(query, KEPT)
@@ -126,22 +133,37 @@ def test_goes_back_by_hand(query: RealQuery, lived: RealQuery) -> None:
     assert history["latest"]["restored"]["id"] == 1
     # Checkpoint 2 was of a line that this run has left.
     assert numbers(query) == [1, 3]
+    assert query.output() == lived.outputs[2]
     run(query, CheckpointConfig())
-    newest = max(query.batches("commits"))
-    assert query.state(newest) == lived.state(newest)
+    assert query.state(lived.newest) == lived.state
 
 
-def test_a_plain_start_fails_and_loses_nothing(query: RealQuery, lived: RealQuery) -> None:
+def test_a_plain_start_fails_and_loses_nothing(query: RealQuery, lived: Lived) -> None:
     run(query, INTERVAL)
     query.add_input(FIRST, SECOND)
     with pytest.raises(StreamingQueryException):
         query.go_on()
+    assert query.output() == lived.outputs[0]
+    run(query, INTERVAL)
+    assert query.output() == lived.outputs[1]
+
+
+def test_what_was_durable_before_there_was_an_interval_is_where_a_replay_begins(query: RealQuery, lived: Lived) -> None:
+    """It fails before its first checkpoint, and Spark has purged the logs of its first batches."""
+    query.go_on()
+    for log in ("offsets", "commits"):
+        for name in ("0", ".0.crc"):
+            (query.checkpoint / log / name).unlink()
+    query.add_input(FIRST, SECOND)
+    with pytest.raises(StreamingQueryException, match="the sink is gone"):
+        run(query, INTERVAL, sink=FailsOnce(4, always=True))
+    assert numbers(query) == []
+    found = verify(CheckpointFolder(query.checkpoint))
+    assert (found.findings, found.restart) == ((), Restart(checkpoint=None, batch=3, lag=0))
     run(query, INTERVAL)
     query.add_input(SECOND, ALL)
-    run(query, INTERVAL)
-    rows = [row for row in lived.output() if row in query.output()]
-    assert rows == query.output()
     run(query, CheckpointConfig())
+    assert query.state(lived.newest) == lived.state
 
 
 class FailsOnce:
@@ -159,7 +181,7 @@ class FailsOnce:
         self.rows[batch] = sorted((tuple(row) for row in rows.collect()), key=repr)
 
     def writer(self, query: RealQuery) -> DataStreamWriter:
-        writer = query.result().writeStream.foreachBatch(self).outputMode("update")
+        writer = query.result().writeStream.foreachBatch(self)
         return writer.option("checkpointLocation", str(query.checkpoint)).trigger(availableNow=True)
 
 
@@ -240,7 +262,7 @@ def test_a_checkpoint_where_every_batch_is_durable(ticking: Ticking, tmp_path: P
     assert running.trigger_checkpoint() == 2
     running.stop()
     found = verify(CheckpointFolder(tmp_path / "checkpoint"))
-    assert (found.findings, found.interval, found.newest_loadable) == ((), False, found.newest)
+    assert (found.findings, found.restart, found.newest_loadable) == ((), None, found.newest)
 
 
 def test_stop_keeps_checkpoints_by_default_and_a_later_start_takes_them(ticking: Ticking, tmp_path: Path) -> None:

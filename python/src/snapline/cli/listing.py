@@ -49,9 +49,8 @@ def show(summary: CheckpointSummary, *, as_json: bool) -> None:
     newest = summary.newest_loadable
     if summary.replay is not None:
         out.print(f"\n{replay_text(summary.replay)}", soft_wrap=True)
-    if summary.interval:
-        batch = next((each.batch for each in summary.checkpoints if each.id == summary.restart), None)
-        out.print(f"\n{restart_text(summary.restart, batch, summary.lag or 0)}", soft_wrap=True)
+    if summary.restart is not None:
+        out.print(f"\n{restart_text(summary.restart)}", soft_wrap=True)
     elif newest is None:
         out.print("\nNo version loads in all stores: run `snapline checkpoints verify`.")
     else:

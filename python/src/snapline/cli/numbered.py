@@ -11,7 +11,7 @@ from rich.text import Text
 
 from snapline.cli.text import console, duration, moment, number, print_json, share, size, table
 from snapline.errors import CheckpointDamaged, SnaplineError, StateNotFound
-from snapline.inspect import CheckpointFolder, NumberedCheckpoint, NumberedSummary, ReplayProgress, Status
+from snapline.inspect import CheckpointFolder, NumberedCheckpoint, NumberedSummary, ReplayProgress, Restart, Status
 from snapline.inspect.store_files import StoreKey
 from snapline.query.metadata import CheckpointMetadata
 
@@ -51,16 +51,24 @@ def replay_text(replay: ReplayProgress) -> str:
     )
 
 
-def restart_text(restart: int | None, batch: int | None, lag: int) -> str:
-    """Where a start of a query with an interval begins."""
-    base = "the empty state" if restart is None else f"checkpoint {restart}, the state after batch {batch}"
-    if not lag:
+def base_text(restart: Restart) -> str:
+    """Where a recovery begins, in words."""
+    if restart.checkpoint is not None:
+        return f"checkpoint {restart.checkpoint}"
+    return f"batch {number(restart.batch)}, before there was an interval" if restart.batch >= 0 else "the empty state"
+
+
+def restart_text(restart: Restart) -> str:
+    """Where a start of a query with an interval begins, and what it rebuilds."""
+    base = base_text(restart)
+    if restart.checkpoint is not None:
+        base += f", the state after batch {number(restart.batch)}"
+    if not restart.lag:
         return f"A restart takes {base}. No batch came after it."
-    since = "so far" if restart is None else f"since checkpoint {restart}"
-    plural = "batch" if lag == 1 else "batches"
+    since = f"since checkpoint {restart.checkpoint}" if restart.checkpoint is not None else "since then"
     return (
-        f"A restart takes {base}. {number(lag)} {plural} {since}, rebuilt by replay at the next start with "
-        "snapline.start: with an interval that is normal."
+        f"A restart takes {base}. {number(restart.lag)} {'batch' if restart.lag == 1 else 'batches'} {since}, rebuilt "
+        "by replay at the next start with snapline.start: with an interval that is normal."
     )
 
 

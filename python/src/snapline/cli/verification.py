@@ -14,7 +14,7 @@ from snapline.cli.numbered import as_table, restart_text
 from snapline.cli.text import console, number, print_json, size, table
 from snapline.inspect import CheckpointFolder, Verification
 from snapline.inspect.files import StoredFile
-from snapline.inspect.summary import lag, summarize_numbered
+from snapline.inspect.summary import summarize_numbered
 
 
 @contextmanager
@@ -52,8 +52,11 @@ def show(checkpoint: CheckpointFolder, result: Verification, *, as_json: bool) -
 
 
 def _verdict(result: Verification) -> str:
-    if result.interval:
-        return _interval_verdict(result)
+    if result.restart is not None:
+        # Versions after the checkpoint are nowhere, and need not be.
+        if result.restart.checkpoint is None and result.subsumed:
+            return "The query runs, and has replaced all checkpoints since this began. Do: verify again, or keep more."
+        return f"{'Damaged.' if result.damaged else 'Everything is sound.'} {restart_text(result.restart)}"
     newest = result.newest_loadable
     if newest is None:
         restore = "Damaged, and no version loads in all stores. Do: restore the folder from a backup."
@@ -67,21 +70,6 @@ def _verdict(result: Verification) -> str:
         f"Damaged. The newest that loads is {loads}. Do: stop the query, remove what is newer than {newest - 1} from "
         f"commits/ and newer than {newest} from offsets/, and start it again."
     )
-
-
-def _interval_verdict(result: Verification) -> str:
-    """Versions after the checkpoint are nowhere, and need not be."""
-    restart = result.restart
-    if restart is None and result.subsumed:
-        return (
-            "The query runs, and has replaced all checkpoints since this began. Do: verify again, or let it keep more."
-        )
-    where = restart_text(
-        None if restart is None else restart.id,
-        None if restart is None or restart.metadata is None else restart.metadata.batch,
-        lag(restart, result.committed),
-    )
-    return f"{'Damaged.' if result.damaged else 'Everything is sound.'} {where}"
 
 
 def _print_json(checkpoint: CheckpointFolder, result: Verification) -> None:
@@ -104,9 +92,7 @@ def _print_json(checkpoint: CheckpointFolder, result: Verification) -> None:
             "unnamed": result.unnamed,
             "newest": result.newest,
             "newest_loadable": result.newest_loadable,
-            "interval": result.interval,
-            "restart": None if result.restart is None else result.restart.id,
-            "lag": lag(result.restart, result.committed) if result.interval else None,
+            "restart": result.restart,
             "checkpoints": [summarize_numbered(each) for each in result.checkpoints],
             "findings": findings,
         }

@@ -9,12 +9,11 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from snapline.cli.numbered import as_table, replay_text
+from snapline.cli.numbered import as_table, base_text, replay_text
 from snapline.cli.text import console, number
 from snapline.inspect import Glance, glance
 from snapline.inspect.files import Folder
-from snapline.inspect.numbered import restart_of
-from snapline.inspect.summary import lag, summarize_numbered
+from snapline.inspect.summary import summarize_numbered
 
 
 def watch(path: str, *, interval: float, newest: int, once: bool) -> None:
@@ -48,12 +47,10 @@ def watch(path: str, *, interval: float, newest: int, once: bool) -> None:
 
 def _view(path: str, seen: Glance, newest: int) -> RenderableType:
     lines = [f"Checkpoint {path}", f"batch {number(seen.planned)} planned, {number(seen.committed)} done"]
-    restart = restart_of(seen.checkpoints)
-    if seen.interval:
-        base = "the empty state" if restart is None else f"checkpoint {restart.id}"
-        lines[-1] += f", {number(lag(restart, seen.committed))} since {base}"
-    else:
+    if seen.restart is None:
         lines[-1] += ", each durable by itself"
+    else:
+        lines[-1] += f", {number(seen.restart.lag)} since {base_text(seen.restart)}"
     if seen.replay is not None:
         lines.append(replay_text(seen.replay))
     parts: list[RenderableType] = [Text(line) for line in lines]

@@ -3,7 +3,7 @@
 from snapline.inspect.checkpoint import CheckpointFolder, Operator
 from snapline.inspect.contents import Row, StoreContents, open_store
 from snapline.inspect.glance import Glance, glance
-from snapline.inspect.numbered import NumberedCheckpoint, NumberedCheckpoints, ReplayProgress, Status
+from snapline.inspect.numbered import NumberedCheckpoint, NumberedCheckpoints, ReplayProgress, Restart, Status
 from snapline.inspect.store import Chain, Store
 from snapline.inspect.store_files import StoreKey
 from snapline.inspect.summary import CheckpointSummary, NumberedSummary, OperatorSummary, SnapshotSummary, summarize
@@ -21,6 +21,7 @@ __all__ = [
     "Operator",
     "OperatorSummary",
     "ReplayProgress",
+    "Restart",
     "Row",
     "SnapshotSummary",
     "Status",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from snapline.errors import NotACheckpoint
 from snapline.inspect.files import Folder
 from snapline.inspect.listed_files import ListedFiles
-from snapline.inspect.numbered import NumberedCheckpoint, NumberedCheckpoints, ReplayProgress
+from snapline.inspect.numbered import NumberedCheckpoint, NumberedCheckpoints, ReplayProgress, Restart
 
 _LOGS = ("offsets", "commits")
 _LOOKED_AT = (*_LOGS, "snapline")
@@ -19,13 +19,13 @@ class Glance:
 
     Attributes:
         planned: the newest batch with offsets, and ``committed`` the newest that the sink has.
-        interval: whether state is stored at checkpoints only.
+        restart: where a start begins if state is stored at checkpoints only; else None.
         checkpoints: ascending; whether their files are sound is not looked at.
     """
 
     planned: int | None
     committed: int | None
-    interval: bool
+    restart: Restart | None
     checkpoints: tuple[NumberedCheckpoint, ...]
     replay: ReplayProgress | None
 
@@ -43,10 +43,11 @@ def glance(folder: Folder) -> Glance:
         )
     files = [file for found in listed.values() for file in found or ()]
     numbered = NumberedCheckpoints(ListedFiles(folder, files))
+    found = tuple(numbered.read(thoroughly=False))
     return Glance(
         numbered.newest_planned(),
         numbered.newest_committed(),
-        numbered.interval,
-        tuple(numbered.read(thoroughly=False)),
+        numbered.restart(found),
+        found,
         numbered.replay(),
     )

@@ -14,10 +14,10 @@ from snapline.format.frame import FrameReader, Unfinished
 from snapline.format.source import BytesSource
 from snapline.inspect.listed_files import ListedFiles
 from snapline.query.choice import CheckpointChoice
+from snapline.query.interval_mark import INTERVAL_MARK, durable_before
 from snapline.query.journal import JOURNAL, REPLAY, Journal, parse_journal
 from snapline.query.logs import COMMITS, OFFSETS, batches_in
 from snapline.query.metadata import CHECKPOINTS, CheckpointMetadata, metadata_name, parse_checkpoint, read_checkpoint
-from snapline.query.runs import INTERVAL_MARK
 
 _NUMBER = re.compile(r"chk-(\d{1,18})")
 
@@ -69,9 +69,24 @@ class ReplayProgress:
     total: int
 
 
-def restart_of(found: Sequence[NumberedCheckpoint]) -> NumberedCheckpoint | None:
-    """The checkpoint that a recovery takes. None: there is none, and it begins with the empty state."""
-    return next((each for each in reversed(found) if each.status is Status.COMPLETE), None)
+@dataclass(frozen=True)
+class Restart:
+    """Where a recovery begins: with a checkpoint, or with what was durable before there was an interval.
+
+    Attributes:
+        checkpoint: its number; None for the latter.
+        batch: whose state it begins with; -1 for the empty state.
+        lag: how many batches that the sink has came after it.
+    """
+
+    checkpoint: int | None
+    batch: int
+    lag: int
+
+
+def newest_complete(found: Sequence[NumberedCheckpoint]) -> CheckpointMetadata | None:
+    """None: there is none."""
+    return next((each.metadata for each in reversed(found) if each.status is Status.COMPLETE), None)
 
 
 class NumberedCheckpoints:
@@ -79,6 +94,7 @@ class NumberedCheckpoints:
 
     Attributes:
         interval: whether the query was started with an interval: its state may lag behind its logs.
+        durable: the newest batch whose state was durable by itself before that; -1 if there is none.
 
     Raises:
         StorageFailure: the file system refused.
@@ -88,6 +104,7 @@ class NumberedCheckpoints:
         self._files = files
         self._choice = CheckpointChoice(files)
         self.interval = files.exists(INTERVAL_MARK)
+        self.durable = durable_before(files).batch
 
     def read(self, *, thoroughly: bool = True) -> list[NumberedCheckpoint]:
         """All, ascending.
@@ -99,6 +116,17 @@ class NumberedCheckpoints:
         numbers = sorted(int(match[1]) for match in matches if match is not None)
         read = self._choice.by_number if thoroughly else partial(read_checkpoint, self._files)
         return [found for number in numbers if (found := self._read_one(number, read)) is not None]
+
+    def restart(self, found: Sequence[NumberedCheckpoint]) -> Restart | None:
+        """Where a start begins, with these checkpoints. None: it goes on from the newest version, as without any."""
+        if not self.interval:
+            return None
+        newest = newest_complete(found)
+        number, batch = None, self.durable
+        if newest is not None and newest.batch >= batch:
+            number, batch = newest.id, newest.batch
+        committed = self.newest_committed()
+        return Restart(number, batch, max(0, (-1 if committed is None else committed) - batch))
 
     def newest_committed(self) -> int | None:
         """The newest batch whose output the sink has, also while a recovery hides it."""

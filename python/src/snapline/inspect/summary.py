@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from snapline.format import HandleMeta
 from snapline.inspect.checkpoint import CheckpointFolder, Operator
-from snapline.inspect.numbered import NumberedCheckpoint, ReplayProgress, restart_of
+from snapline.inspect.numbered import NumberedCheckpoint, ReplayProgress, Restart
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,7 @@ class CheckpointSummary:
 
     Attributes:
         newest_loadable: the newest version from which the query can go on.
-        interval: whether state is stored at checkpoints only, and may lag behind the logs.
-        restart: number of the checkpoint that a start takes then; None: it begins with the empty state.
-        lag: how many batches that the sink has are not in it.
+        restart: where a start begins if state is stored at checkpoints only, and may lag behind the logs; else None.
         replay: the recovery that has begun.
     """
 
@@ -90,9 +88,7 @@ class CheckpointSummary:
     newest_commit: int | None
     newest_loadable: int | None
     operators: tuple[OperatorSummary, ...]
-    interval: bool
-    restart: int | None
-    lag: int | None
+    restart: Restart | None
     replay: ReplayProgress | None
     checkpoints: tuple[NumberedSummary, ...]
 
@@ -106,7 +102,6 @@ def summarize(checkpoint: CheckpointFolder) -> CheckpointSummary:
     checkpoint.read_metas()
     log = checkpoint.log
     numbered = checkpoint.numbered.read()
-    newest, committed = restart_of(numbered), checkpoint.numbered.newest_committed()
     return CheckpointSummary(
         checkpoint.location,
         checkpoint.query_id,
@@ -114,18 +109,10 @@ def summarize(checkpoint: CheckpointFolder) -> CheckpointSummary:
         log.commits[-1] if log.commits else None,
         checkpoint.newest_loadable(),
         tuple(_operator(operator) for operator in checkpoint.operators),
-        checkpoint.numbered.interval,
-        None if newest is None else newest.id,
-        lag(newest, committed) if checkpoint.numbered.interval else None,
+        checkpoint.numbered.restart(numbered),
         checkpoint.numbered.replay(),
         tuple(map(summarize_numbered, numbered)),
     )
-
-
-def lag(newest: NumberedCheckpoint | None, committed: int | None) -> int:
-    """How many batches that the sink has came after a checkpoint; None: after the empty state."""
-    base = -1 if newest is None or newest.metadata is None else newest.metadata.batch
-    return max(0, (-1 if committed is None else committed) - base)
 
 
 def summarize_numbered(checkpoint: NumberedCheckpoint) -> NumberedSummary:

@@ -11,7 +11,7 @@ from snapline.format.frame import Unfinished
 from snapline.inspect import numbered_check
 from snapline.inspect.checkpoint import CheckpointFolder
 from snapline.inspect.files import StoredFile
-from snapline.inspect.numbered import NumberedCheckpoint, Status, restart_of
+from snapline.inspect.numbered import NumberedCheckpoint, Restart, Status, newest_complete
 from snapline.inspect.store_check import StoreCheck
 
 _READERS = 8
@@ -37,8 +37,7 @@ class Verification:
         unnamed: table files that no handle names, and that therefore have no checksum.
         newest: the version the query would go on from; None before its first batch is done.
         newest_loadable: the newest it can go on from.
-        interval: whether state may lag behind the logs: it is stored at checkpoints only.
-        committed: the newest batch that the sink has.
+        restart: where a start begins if state is stored at checkpoints only, and may lag behind the logs; else None.
         checkpoints: the numbered ones, ascending.
         subsumed: whether a query that runs has replaced checkpoints since it began.
     """
@@ -49,15 +48,9 @@ class Verification:
     findings: tuple[Finding, ...]
     newest: int | None
     newest_loadable: int | None
-    interval: bool
-    committed: int | None
+    restart: Restart | None
     checkpoints: tuple[NumberedCheckpoint, ...]
     subsumed: bool
-
-    @property
-    def restart(self) -> NumberedCheckpoint | None:
-        """The checkpoint that a start with an interval takes."""
-        return restart_of(self.checkpoints)
 
     @property
     def damaged(self) -> bool:
@@ -89,8 +82,7 @@ def verify(checkpoint: CheckpointFolder, progress: Callable[[StoredFile], None] 
         findings=tuple(findings),
         newest=checkpoint.newest,
         newest_loadable=checkpoint.newest_loadable(),
-        interval=checkpoint.numbered.interval,
-        committed=checkpoint.numbered.newest_committed(),
+        restart=checkpoint.numbered.restart(numbered),
         checkpoints=tuple(numbered),
         subsumed=len(numbered) < len(there),
     )
@@ -110,15 +102,17 @@ class _Needs:
         under_way = replay is not None and replay.done > 0
         self.only_checkpoints = checkpoint.numbered.interval and not under_way
         self._named = numbered_check.named_files(numbered, checkpoint)
+        restart = checkpoint.numbered.restart(numbered)
         if self.only_checkpoints:
-            self.versions: list[int] = []
+            durable = restart is not None and restart.checkpoint is None and restart.batch >= 0
+            self.versions = [restart.batch + 1] if restart is not None and durable else []
         elif under_way:
             # Replayed batches are durable, and the next goes on from the last.
             self.versions = [commits[-1] + 1] if commits else []
         else:
             # Before a checkpoint there may be batches of a time with an interval.
-            newest = restart_of(numbered)
-            since = -1 if newest is None or newest.metadata is None else newest.metadata.batch
+            newest = newest_complete(numbered)
+            since = -1 if newest is None else newest.batch
             later = [batch for batch in commits[_ON_THEIR_WAY_OUT:] or commits[-1:] if batch > since]
             self.versions = [batch + 1 for batch in later]
 

@@ -11,16 +11,14 @@ from snapline.errors import CheckpointDamaged
 from snapline.query.choice import CheckpointChoice
 from snapline.query.config import CheckpointConfig
 from snapline.query.files import Files
-from snapline.query.journal import NO_CHECKPOINT, CheckpointRef
+from snapline.query.interval_mark import INTERVAL_MARK, durable_before, make_mark
+from snapline.query.journal import CheckpointRef
 from snapline.query.logical_plan import WriterSettings
 from snapline.query.recovery import Recovery
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
-
-# While this file is there, state in storage may lag behind the logs: a start has to recover first.
-INTERVAL_MARK = "snapline/interval"
 
 _RETAIN = "spark.sql.streaming.minBatchesToRetain"
 # The coordinator purges the logs itself: a replay needs them from the oldest checkpoint on.
@@ -76,7 +74,7 @@ class Runs:
                 self._recover_from_newest()
             if self._config.takes_checkpoints:
                 if not self._files.exists(INTERVAL_MARK):
-                    self._files.write_new(INTERVAL_MARK, b"")
+                    self._files.write_new(INTERVAL_MARK, make_mark(self._files))
             else:
                 self._files.delete(INTERVAL_MARK)
             self.driver.goOn()
@@ -85,7 +83,7 @@ class Runs:
 
     def set_aside(self, failure: str) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""
-        if self._restored is None or self._restored == NO_CHECKPOINT or _DAMAGED not in failure:
+        if self._restored is None or not self._restored.id or _DAMAGED not in failure:
             return False
         if self._restored.id not in self._choice.numbers():
             return False
@@ -94,10 +92,9 @@ class Runs:
 
     def _recover_from_newest(self) -> None:
         while True:
-            newest = self._choice.newest()
-            ref = NO_CHECKPOINT if newest is None else newest.ref
+            newest, durable = self._choice.newest(), durable_before(self._files)
             try:
-                self._recover(ref)
+                self._recover(newest.ref if newest is not None and newest.batch >= durable.batch else durable)
                 return
             except Exception as e:
                 if not self.set_aside(str(e)):
@@ -105,7 +102,7 @@ class Runs:
 
     def _recover(self, ref: CheckpointRef) -> None:
         self._restored = ref
-        if ref != NO_CHECKPOINT:
+        if ref.id:
             self.driver.restoreFrom(ref.id)
         self.driver.replay()
         replayed = self._recovery.run(ref, self._run_batch)
