@@ -138,6 +138,38 @@ def test_goes_back_by_hand(query: RealQuery, lived: Lived) -> None:
     assert query.state(lived.newest) == lived.state
 
 
+@pytest.mark.parametrize("kind", ["handle", "sst"])
+def test_a_damaged_checkpoint_is_set_aside_for_an_older_one(query: RealQuery, lived: Lived, kind: str) -> None:
+    run(query, KEPT)
+    query.add_input(FIRST, SECOND)
+    run(query, KEPT)
+    hurt = newest_file(query, kind)
+    data = bytearray(hurt.read_bytes())
+    data[30] ^= 1
+    hurt.write_bytes(data)
+    (hurt.parent / f".{hurt.name}.crc").unlink(missing_ok=True)
+    found = verify(CheckpointFolder(query.checkpoint))
+    assert found.damaged
+    assert found.restart == Restart(checkpoint=1, batch=0, lag=6)
+
+    query.add_input(SECOND, ALL)
+    run(query, KEPT)
+    assert (query.checkpoint / "snapline" / "chk-2" / "_metadata.damaged").exists()
+    assert query.output() == lived.outputs[2]
+
+
+def newest_file(query: RealQuery, kind: str) -> Path:
+    """One that checkpoint 2 names, and checkpoint 1 does not."""
+    named: dict[int, set[str]] = {}
+    for each in CheckpointFolder(query.checkpoint).numbered.read():
+        assert each.metadata is not None
+        names = {Path(name).name for name in each.metadata.handle_names()}
+        tables = {f"{file.uid}.sst" for _, _, handle in each.metadata.handles() for file in handle.files}
+        named[each.id] = names if kind == "handle" else tables
+    (name, *_) = sorted(named[2] - named[1])
+    return next((query.checkpoint / "state").rglob(name))
+
+
 def test_a_plain_start_fails_and_loses_nothing(query: RealQuery, lived: Lived) -> None:
     run(query, INTERVAL)
     query.add_input(FIRST, SECOND)
