@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from snapline import StateBackendConfig
 from snapline.config import check_settings
 from snapline.errors import InvalidConfiguration
+from snapline.query import CheckpointConfig
 
 
 def test_only_what_is_set_becomes_a_setting() -> None:
@@ -67,3 +70,27 @@ def test_unknown_names_are_refused_and_others_let_be() -> None:
     check_settings({"spark.sql.shuffle.partitions": "x", "spark.snapline.snapshot.threads": " 3 "})
     with pytest.raises(InvalidConfiguration, match=r"snapshot\.thread is no setting"):
         check_settings({"spark.snapline.snapshot.thread": "3"})
+
+
+CHECKPOINTING = "spark.snapline.execution.checkpointing."
+
+
+def test_settings_of_checkpoints_are_those_of_checkpoint_config() -> None:
+    config = CheckpointConfig(interval=timedelta(seconds=10), min_pause=timedelta(seconds=1), num_retained=3)
+    check_settings({**config.to_conf(), "spark.snapline.snapshot.threads": "3"})
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"interval": "9 ms"},
+        {"interval": "soon"},
+        {"mode": "AT_LEAST_ONCE"},
+        {"num-retained": "0"},
+        {"min-pause": "1 s", "max-concurrent-checkpoints": "2"},
+        {"unaligned.enabled": "true"},
+    ],
+)
+def test_settings_of_checkpoints_that_do_not_fit_are_refused_by_name(bad: dict[str, str]) -> None:
+    with pytest.raises(InvalidConfiguration, match=re.escape(CHECKPOINTING + next(iter(bad)))):
+        check_settings({CHECKPOINTING + name: value for name, value in bad.items()})

@@ -16,6 +16,8 @@ COMPRESSION = PREFIX + "state.backend.compression"
 CHANGELOG_COMPRESSION = PREFIX + "state.changelog.compression"
 MAX_PARALLELISM = PREFIX + "max-parallelism"
 SNAPSHOT_THREADS = PREFIX + "snapshot.threads"
+# What lies below it are the settings of checkpoints, whose names and ranges are those of CheckpointConfig.
+CHECKPOINTING = PREFIX + "execution.checkpointing."
 
 # Of the exchange between the keyed operator and its Python workers.
 PYTHON_MAX_KEYS = PREFIX + "python.cache.max-keys"
@@ -78,12 +80,20 @@ def check_settings(conf: Mapping[str, str]) -> None:
     Raises:
         InvalidConfiguration: a name is unknown, or a value out of its range.
     """
+    if any(name.startswith(CHECKPOINTING) for name in conf):
+        # Needs pyarrow, without which configure() has to start, and complain.
+        from snapline.query.config import CheckpointConfig
+
+        CheckpointConfig.from_conf(conf)
     for name, value in conf.items():
-        if not name.startswith(PREFIX):
+        if not name.startswith(PREFIX) or name.startswith(CHECKPOINTING):
             continue
         rule = _RULES.get(name)
         if rule is None:
-            raise InvalidConfiguration(f"{name} is no setting of Snapline.", f"use one of {', '.join(sorted(_RULES))}.")
+            raise InvalidConfiguration(
+                f"{name} is no setting of Snapline.",
+                f"use one of {', '.join(sorted(_RULES))}, or of those below {CHECKPOINTING}*.",
+            )
         if not rule.allows(value.strip().lower()):
             raise InvalidConfiguration(f"{name} is '{value}'.", f"set it to {rule.wanted}.")
 

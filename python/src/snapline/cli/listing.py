@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from snapline.cli.numbered import as_table, replay_text, restart_text
 from snapline.cli.text import console, number, print_json, ranges, share, size, table
 from snapline.inspect import CheckpointSummary, OperatorSummary
 
@@ -19,6 +20,12 @@ def show(summary: CheckpointSummary, *, as_json: bool) -> None:
         f"query {summary.query_id or 'unknown'}, newest batch {number(summary.newest_offset)}, newest done "
         f"{number(summary.newest_commit)}"
     )
+    if summary.checkpoints:
+        out.print()
+        out.print(as_table(summary.checkpoints))
+        for each in summary.checkpoints:
+            if each.found is not None:
+                out.print(f"Checkpoint {each.id} is {each.status}: {each.found}", soft_wrap=True)
     if not summary.operators:
         out.print("It holds no state: the query has no stateful operator, or has not run yet.")
         return
@@ -40,7 +47,11 @@ def show(summary: CheckpointSummary, *, as_json: bool) -> None:
     out.print()
     _show_snapshots(summary, out)
     newest = summary.newest_loadable
-    if newest is None:
+    if summary.replay is not None:
+        out.print(f"\n{replay_text(summary.replay)}", soft_wrap=True)
+    if summary.restart is not None:
+        out.print(f"\n{restart_text(summary.restart)}", soft_wrap=True)
+    elif newest is None:
         out.print("\nNo version loads in all stores: run `snapline checkpoints verify`.")
     else:
         out.print(f"\nThe query can go on from version {newest}, the state after batch {newest - 1}.")

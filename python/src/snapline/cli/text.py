@@ -6,6 +6,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from rich import box
@@ -69,6 +70,22 @@ def ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number])
     return ", ".join("-".join(map(str, run)) for run in runs) or "none"
+
+
+def moment(millis: int | None) -> str:
+    """Milliseconds since 1970 on this machine's clock; ``-`` for None."""
+    if millis is None:
+        return "-"
+    return datetime.fromtimestamp(millis / 1000).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def duration(millis: int | None) -> str:
+    """``85 ms``, ``1.4 s``, ``12 min 5 s``; ``-`` for None."""
+    if millis is None:
+        return "-"
+    if millis < 1000:
+        return f"{millis} ms"
+    return f"{millis / 1000:.1f} s" if millis < 60_000 else f"{millis // 60_000} min {millis // 1000 % 60} s"
 
 
 def number(value: int | None) -> str:

@@ -10,9 +10,11 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from snapline.cli.numbered import as_table, restart_text
 from snapline.cli.text import console, number, print_json, size, table
 from snapline.inspect import CheckpointFolder, Verification
 from snapline.inspect.files import StoredFile
+from snapline.inspect.summary import summarize_numbered
 
 
 @contextmanager
@@ -43,10 +45,18 @@ def show(checkpoint: CheckpointFolder, result: Verification, *, as_json: bool) -
         out.print(findings)
     if result.unnamed:
         out.print(f"\n{number(result.unnamed)} table files belong to no snapshot: an upload that runs or was given up.")
-    out.print(f"\n{_verdict(result)}")
+    if result.checkpoints:
+        out.print()
+        out.print(as_table([summarize_numbered(each) for each in result.checkpoints]))
+    out.print(f"\n{_verdict(result)}", soft_wrap=True)
 
 
 def _verdict(result: Verification) -> str:
+    if result.restart is not None:
+        # Versions after the checkpoint are nowhere, and need not be.
+        if result.restart.checkpoint is None and result.subsumed:
+            return "The query runs, and has replaced all checkpoints since this began. Do: verify again, or keep more."
+        return f"{'Damaged.' if result.damaged else 'Everything is sound.'} {restart_text(result.restart)}"
     newest = result.newest_loadable
     if newest is None:
         restore = "Damaged, and no version loads in all stores. Do: restore the folder from a backup."
@@ -82,6 +92,8 @@ def _print_json(checkpoint: CheckpointFolder, result: Verification) -> None:
             "unnamed": result.unnamed,
             "newest": result.newest,
             "newest_loadable": result.newest_loadable,
+            "restart": result.restart,
+            "checkpoints": [summarize_numbered(each) for each in result.checkpoints],
             "findings": findings,
         }
     )

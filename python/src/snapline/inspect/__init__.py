@@ -2,9 +2,11 @@
 
 from snapline.inspect.checkpoint import CheckpointFolder, Operator
 from snapline.inspect.contents import Row, StoreContents, open_store
+from snapline.inspect.glance import Glance, glance
+from snapline.inspect.numbered import NumberedCheckpoint, NumberedCheckpoints, ReplayProgress, Restart, Status
 from snapline.inspect.store import Chain, Store
 from snapline.inspect.store_files import StoreKey
-from snapline.inspect.summary import CheckpointSummary, OperatorSummary, SnapshotSummary, summarize
+from snapline.inspect.summary import CheckpointSummary, NumberedSummary, OperatorSummary, SnapshotSummary, summarize
 from snapline.inspect.verify import Finding, Verification, verify
 
 __all__ = [
@@ -12,14 +14,22 @@ __all__ = [
     "CheckpointFolder",
     "CheckpointSummary",
     "Finding",
+    "Glance",
+    "NumberedCheckpoint",
+    "NumberedCheckpoints",
+    "NumberedSummary",
     "Operator",
     "OperatorSummary",
+    "ReplayProgress",
+    "Restart",
     "Row",
     "SnapshotSummary",
+    "Status",
     "Store",
     "StoreContents",
     "StoreKey",
     "Verification",
+    "glance",
     "open_store",
     "summarize",
     "verify",

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 from snapline.errors import CheckpointDamaged, NotACheckpoint, SnaplineError, StateNotFound
 from snapline.inspect.files import Folder
+from snapline.inspect.listed_files import ListedFiles
+from snapline.inspect.numbered import NumberedCheckpoints
 from snapline.inspect.spark_log import CheckpointIds, SparkLog
 from snapline.inspect.store import Store
 from snapline.inspect.store_files import DEFAULT_STORE, StoreFiles, StoreKey, group_files
@@ -61,6 +63,7 @@ class CheckpointFolder:
         self.query_id = self._tolerate(self.log.read_query_id, None)
         self.conf: Mapping[str, str] = self._tolerate(self.log.read_conf, {})
         self._ids: dict[int, CheckpointIds | None] = {}
+        self.numbered = NumberedCheckpoints(ListedFiles(self.folder, files))
         stores = group_files(files)
         self.foreign = [file for store in stores.values() for file in store.foreign]
         if self.foreign and not any(store.own for store in stores.values()):

@@ -37,15 +37,18 @@ class Folder:
         with translate_errors("open", self.location):
             self._fs, self._base = _resolve(self.location)
 
-    def list_files(self) -> list[StoredFile] | None:
-        """Everything below, in order; hidden files (Hadoop's checksums) left out. None: there is no such folder.
+    def list_files(self, below: str = "") -> list[StoredFile] | None:
+        """Everything below the folder, or below one in it; in order, hidden files (Hadoop's checksums) left out.
+
+        None: there is no such folder.
 
         Raises:
             StorageFailure: the file system refused.
         """
+        base = f"{self._base.rstrip('/')}/{below}" if below else self._base
         try:
             with translate_errors("list", self.location):
-                infos = self._fs.get_file_info(fs.FileSelector(self._base, recursive=True, allow_not_found=False))
+                infos = self._fs.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=False))
         except StateNotFound:
             return None
         prefix = len(self._base.rstrip("/")) + 1

@@ -105,6 +105,10 @@ class Store:
         """The handles that pass their checks, in order."""
         return [meta for ref in sorted(self.files.handles) if (meta := self._sound_handle(ref)) is not None]
 
+    def handle_is_sound(self, ref: VersionRef) -> bool:
+        """Whether this handle and all table files it names are there, and none is known to be bad."""
+        return self._sound_handle(ref) is not None
+
     def loadable(self) -> frozenset[VersionRef]:
         """The states that load, as far as metas and the lengths of table files tell.
 

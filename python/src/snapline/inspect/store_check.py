@@ -65,16 +65,20 @@ class StoreCheck:
 
     def _note_missing(self, file: StoredFile, meta: HandleMeta) -> None:
         for table in meta.files:
-            if not self._exists(table):
+            if not self._exists(f"{self.store.files.folder}/{table.stored_name}", table.uid):
+                # Clean-up of a query that runs removes handles before their table files.
+                if not self._exists(file.name):
+                    self.store.set_aside(file, StateNotFound(f"{file.name} is gone.", "look again."))
+                    return
                 found = f"{self.store.folder.path(file.name)} names {table.stored_name}, which is not there."
                 self._fail(file, StateNotFound(found, "restore it from a backup."))
 
-    def _exists(self, table: TableFile) -> bool:
-        if table.uid in self.store.files.tables:
+    def _exists(self, name: str, uid: str | None = None) -> bool:
+        """Looks again for what is not in the list, which may be older than the handle."""
+        if uid in self.store.files.tables:
             return True
         try:
-            # Not in the list, which may be older than the handle.
-            with self.store.folder.open(f"{self.store.files.folder}/{table.stored_name}"):
+            with self.store.folder.open(name):
                 return True
         except StateNotFound:
             return False

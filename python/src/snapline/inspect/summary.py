@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from snapline.format import HandleMeta
 from snapline.inspect.checkpoint import CheckpointFolder, Operator
+from snapline.inspect.numbered import NumberedCheckpoint, ReplayProgress, Restart
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,40 @@ class OperatorSummary:
 
 
 @dataclass(frozen=True)
+class NumberedSummary:
+    """A numbered checkpoint. Times in ms since 1970, duration in ms, sizes in bytes; None where it cannot be read.
+
+    Attributes:
+        kind: ``checkpoint`` or ``savepoint``.
+        duration: from the planning of its batch to the acknowledgement of its last store.
+        stores: how many partitions of stores it holds.
+        state_size: of all it takes to load it; ``checkpointed_size`` of what it wrote itself.
+        found: what is wrong with it.
+    """
+
+    id: int
+    status: str
+    found: str | None = None
+    kind: str | None = None
+    properties: str | None = None
+    batch: int | None = None
+    triggered: int | None = None
+    completed: int | None = None
+    duration: int | None = None
+    stores: int | None = None
+    state_size: int | None = None
+    checkpointed_size: int | None = None
+
+
+@dataclass(frozen=True)
 class CheckpointSummary:
-    """A checkpoint. ``newest_loadable`` is the newest version from which the query can go on."""
+    """A checkpoint folder.
+
+    Attributes:
+        newest_loadable: the newest version from which the query can go on.
+        restart: where a start begins if state is stored at checkpoints only, and may lag behind the logs; else None.
+        replay: the recovery that has begun.
+    """
 
     location: str
     query_id: str | None
@@ -55,6 +88,9 @@ class CheckpointSummary:
     newest_commit: int | None
     newest_loadable: int | None
     operators: tuple[OperatorSummary, ...]
+    restart: Restart | None
+    replay: ReplayProgress | None
+    checkpoints: tuple[NumberedSummary, ...]
 
 
 def summarize(checkpoint: CheckpointFolder) -> CheckpointSummary:
@@ -65,6 +101,7 @@ def summarize(checkpoint: CheckpointFolder) -> CheckpointSummary:
     """
     checkpoint.read_metas()
     log = checkpoint.log
+    numbered = checkpoint.numbered.read()
     return CheckpointSummary(
         checkpoint.location,
         checkpoint.query_id,
@@ -72,6 +109,31 @@ def summarize(checkpoint: CheckpointFolder) -> CheckpointSummary:
         log.commits[-1] if log.commits else None,
         checkpoint.newest_loadable(),
         tuple(_operator(operator) for operator in checkpoint.operators),
+        checkpoint.numbered.restart(numbered),
+        checkpoint.numbered.replay(),
+        tuple(map(summarize_numbered, numbered)),
+    )
+
+
+def summarize_numbered(checkpoint: NumberedCheckpoint) -> NumberedSummary:
+    """In numbers."""
+    found = None if checkpoint.error is None else checkpoint.error.found
+    meta = checkpoint.metadata
+    if meta is None:
+        return NumberedSummary(checkpoint.id, checkpoint.status.value, found)
+    return NumberedSummary(
+        checkpoint.id,
+        checkpoint.status.value,
+        found,
+        "savepoint" if meta.is_savepoint else "checkpoint",
+        meta.properties,
+        meta.batch,
+        meta.triggered,
+        meta.completed,
+        meta.acknowledged - meta.triggered,
+        sum(1 for _ in meta.handles()),
+        meta.state_size,
+        meta.checkpointed_size,
     )
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
-from snapline.config import PREFIX
+from snapline.config import CHECKPOINTING
 from snapline.errors import InvalidConfiguration
 from snapline.query.duration import format_duration, parse_duration
 
-CHECKPOINTING = PREFIX + "execution.checkpointing."
 MODE = CHECKPOINTING + "mode"
 INTERVAL = CHECKPOINTING + "interval"
 TIMEOUT = CHECKPOINTING + "timeout"

@@ -55,14 +55,33 @@ class CheckpointMetadata:
         """For :meth:`Recovery.run`."""
         return CheckpointRef(self.id, self.batch)
 
-    def handle_names(self) -> Iterator[str]:
-        """All files that it names itself, relative to the checkpoint folder."""
+    @property
+    def is_savepoint(self) -> bool:
+        """Whether a person asked for it, and nothing the system does removes it."""
+        return self.properties in ("SAVEPOINT", "SYNC_SAVEPOINT")
+
+    @property
+    def state_size(self) -> int:
+        """Bytes of everything it takes to load it."""
+        return sum(handle.bytes for _, _, handle in self.handles())
+
+    @property
+    def checkpointed_size(self) -> int:
+        """Bytes that it wrote itself."""
+        return sum(handle.uploaded_bytes + handle.handle_bytes for _, _, handle in self.handles())
+
+    def handles(self) -> Iterator[tuple[OperatorHandles, StoreHandles, PartitionHandle]]:
+        """Every store's snapshot, and what it belongs to."""
         for operator in self.operators:
             for store in operator.stores:
                 for handle in store.partitions:
-                    folder = f"state/{operator.id}/{handle.partition}"
-                    below = "" if store.name == _DEFAULT_STORE else f"/{store.name}"
-                    yield f"{folder}{below}/{handle.ref.file_name(Kind.HANDLE)}"
+                    yield operator, store, handle
+
+    def handle_names(self) -> Iterator[str]:
+        """All files that it names itself, relative to the checkpoint folder."""
+        for operator, store, handle in self.handles():
+            below = "" if store.name == _DEFAULT_STORE else f"/{store.name}"
+            yield f"state/{operator.id}/{handle.partition}{below}/{handle.ref.file_name(Kind.HANDLE)}"
 
 
 def metadata_name(checkpoint: int) -> str:

@@ -54,11 +54,6 @@ class Recovery:
         planned, committed = self._offsets.newest(), self._commits.newest()
         return -1 if planned is None or planned == committed else planned
 
-    def committed(self) -> int:
-        """The newest batch with a commit entry; -1 if there is none."""
-        newest = self._commits.newest()
-        return -1 if newest is None else newest
-
     def clear_the_way(self) -> None:
         """Removes checksums that a crash left beside no entry: Spark would take its next one for another query's."""
         for log in (self._offsets, self._commits):

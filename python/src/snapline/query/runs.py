@@ -10,7 +10,8 @@ from snapline.errors import CheckpointDamaged
 from snapline.query.choice import CheckpointChoice
 from snapline.query.config import CheckpointConfig
 from snapline.query.files import Files
-from snapline.query.journal import NO_CHECKPOINT, CheckpointRef
+from snapline.query.interval_mark import INTERVAL_MARK, durable_before, make_mark
+from snapline.query.journal import CheckpointRef
 from snapline.query.logical_plan import WriterSettings
 from snapline.query.long_logs import long_logs
 from snapline.query.metadata import CheckpointMetadata
@@ -19,10 +20,6 @@ from snapline.query.recovery import Recovery
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
-
-# While this file is there, state in storage may lag behind the logs: a start has to recover first. It holds the newest
-# batch whose state was durable by itself when it was made, -1 for the empty state.
-INTERVAL_MARK = "snapline/interval"
 
 _DAMAGED = f"[{CheckpointDamaged.code}]"
 
@@ -74,7 +71,7 @@ class Runs:
             self._recover_from_newest()
         if self._config.takes_checkpoints:
             if not self._files.exists(INTERVAL_MARK):
-                self._files.write_new(INTERVAL_MARK, str(self._recovery.committed()).encode())
+                self._files.write_new(INTERVAL_MARK, make_mark(self._files))
         else:
             self._files.delete(INTERVAL_MARK)
         self.driver.goOn(self._recovery.unfinished())
@@ -93,7 +90,7 @@ class Runs:
         return True
 
     def _recover_from_newest(self) -> None:
-        base = self._base()
+        base = durable_before(self._files)
         while True:
             newest = self._begun() or self._choice.newest(base.batch)
             try:
@@ -127,11 +124,6 @@ class Runs:
         replayed = self._recovery.run(ref, self._run_batch)
         if replayed:
             _log.info("Recovered from checkpoint %d: %d batches replayed.", ref.id, len(replayed))
-
-    def _base(self) -> CheckpointRef:
-        """What was durable when the interval began: in the place of a checkpoint as long as there is none."""
-        text = self._files.read(INTERVAL_MARK) if self._files.exists(INTERVAL_MARK) else b""
-        return CheckpointRef(NO_CHECKPOINT.id, int(text)) if text else NO_CHECKPOINT
 
     def _run_batch(self, batch: int) -> None:
         """One batch, as the logs have it, for its state only."""
