@@ -138,8 +138,9 @@ def make_session(options: argparse.Namespace) -> SparkSession:
         "spark.sql.streaming.stateStore.maintenanceInterval": "1s",
         # What may be purged is gone at once.
         "spark.sql.streaming.minBatchesToRetain": "2",
-        # A life is short: what the optimizing compiler costs is never earned back.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto",
+        # A life is short: what compilers cost is never earned back.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     builder = SparkSession.builder.master(options.master).appName("drill")
     for name, value in settings.items():

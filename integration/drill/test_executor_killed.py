@@ -14,15 +14,15 @@ from .check import check_output
 from .expected import expect, make_input
 from .life import Life
 
-FILES = 14
-KILLED_AT = (4, 9)
+FILES = 9
+KILLED_AT = (2, 6)
 
 
 @pytest.mark.parametrize("version", ["1", "2"])
 def test_a_query_goes_on_by_itself_when_executors_are_killed(version: str, tmp_path: Path) -> None:
     batches = make_input(tmp_path / "input", FILES)
     arguments = [str(tmp_path), "--input", str(tmp_path / "input"), "--local", str(tmp_path / "local")]
-    arguments += ["--master", "local-cluster[2,1,1024]", "--format", version, "--interval", "3", "--restarts", "20"]
+    arguments += ["--master", "local-cluster[2,1,1024]", "--format", version, "--interval", "3600", "--restarts", "20"]
     life = Life([*arguments, "--queries", "chains", "totals"], tmp_path / "life.log")
     try:
         for batch in KILLED_AT:

@@ -74,3 +74,31 @@ def test_a_batch_that_the_sink_passes_over_is_no_barrier(spark: SparkSession, tm
     counts = again.checkpoints()["counts"]
     assert counts["completed"] > 0
     assert counts["failed"] == counts["in_progress"] == 0
+
+
+def test_a_checkpoint_that_does_not_load_is_set_aside_and_all_is_replayed(spark: SparkSession, tmp_path: Path) -> None:
+    query = RealQuery(spark, tmp_path)
+    query.add_input(0, 3)
+    start(query).awaitTermination()
+    handle = next((query.checkpoint / "state" / "0" / "0").glob("*.handle"))
+    handle.write_bytes(handle.read_bytes()[:99])
+    query.add_input(3, 6)
+    start(query).awaitTermination()
+    assert (query.checkpoint / "snapline" / "chk-1" / "_metadata.damaged").exists()
+    whole = RealQuery(spark, tmp_path / "whole")
+    for first in (0, 3):
+        whole.add_input(first, first + 3)
+        whole.go_on()
+    assert query.output() == whole.output()
+
+
+def test_a_checksum_beside_no_entry_does_not_block_the_start(spark: SparkSession, tmp_path: Path) -> None:
+    query = RealQuery(spark, tmp_path)
+    query.add_input(0, 2)
+    start(query).awaitTermination()
+    for log in ("offsets", "commits"):
+        (query.checkpoint / log / f".{max(query.batches(log)) + 1}.crc").write_bytes(b"crc\0\0\0\2\0")
+    query.add_input(2, 4)
+    newest = max(query.batches("commits"))
+    start(query).awaitTermination()
+    assert max(query.batches("commits")) > newest
