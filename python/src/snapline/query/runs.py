@@ -81,13 +81,14 @@ class Runs:
             path, table = self._target
             return self._writer.toTable(table) if table is not None else self._writer.start(path)
 
-    def set_aside(self, failure: str) -> bool:
+    def set_aside(self, failure: Exception) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""
-        if self._restored is None or not self._restored.id or _DAMAGED not in failure:
+        why = _line_of_damage(failure)
+        if self._restored is None or not self._restored.id or why is None:
             return False
         if self._restored.id not in self._choice.numbers():
             return False
-        self._choice.set_aside(self._restored.id, failure.splitlines()[0][:500])
+        self._choice.set_aside(self._restored.id, why)
         return True
 
     def _recover_from_newest(self) -> None:
@@ -97,7 +98,7 @@ class Runs:
                 self._recover(newest.ref if newest is not None and newest.batch >= durable.batch else durable)
                 return
             except Exception as e:
-                if not self.set_aside(str(e)):
+                if not self.set_aside(e):
                     raise
 
     def _recover(self, ref: CheckpointRef) -> None:
@@ -139,3 +140,9 @@ class Runs:
                 conf.unset(_RETAIN)
             else:
                 conf.set(_RETAIN, before)
+
+
+def _line_of_damage(failure: Exception) -> str | None:
+    """Where a failure, or what caused it in the JVM, speaks of damage. Spark's own text leaves out the causes."""
+    text = f"{failure}\n{getattr(failure, '_stackTrace', '')}"
+    return next((line[line.index(_DAMAGED) :][:500] for line in text.splitlines() if _DAMAGED in line), None)

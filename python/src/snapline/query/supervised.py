@@ -76,7 +76,11 @@ class SupervisedQuery:
         return self._failure
 
     def stop(self) -> None:
-        """Stops the query. Its checkpoints stay, and a later start goes on from the newest."""
+        """Stops the query; a later start goes on from its newest checkpoint.
+
+        Checkpoints stay under the retention ``RETAIN_ON_CANCELLATION`` only, which is the default. As in Flink, the two
+        others keep none of a query that is suspended: the next start then replays all batches, if it still can.
+        """
         self._end("SUSPENDED")
 
     def cancel(self) -> None:
@@ -144,7 +148,7 @@ class SupervisedQuery:
         """After a failure; False: it has ended for good."""
         while not self._stopped.is_set():
             delay: float | None = 0.0
-            if not self._runs.set_aside(str(failure)):
+            if not self._runs.set_aside(failure):
                 now = time.monotonic()
                 self._failures.append(now)
                 delay = self._strategy.next_delay(now, self._failures)
