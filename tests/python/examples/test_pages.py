@@ -10,6 +10,7 @@ TOP = Path(__file__).parents[3]
 PAGES = [
     "README.md",
     "docs/keyed-state.md",
+    "docs/checkpoints.md",
     "docs/tutorial.md",
     "docs/coming-from-pyflink.md",
     "docs/coming-from-transformwithstate.md",

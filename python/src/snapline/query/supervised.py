@@ -90,7 +90,11 @@ class SupervisedQuery:
         return self._failure
 
     def stop(self) -> None:
-        """Stops the query. Its checkpoints stay, and a later start goes on from the newest."""
+        """Stops the query; a later start goes on from its newest checkpoint.
+
+        Checkpoints stay under the retention ``RETAIN_ON_CANCELLATION`` only, which is the default. As in Flink, the two
+        others keep none of a query that is suspended: the next start then replays all batches, if it still can.
+        """
         self._end("SUSPENDED")
 
     def cancel(self) -> None:
