@@ -186,19 +186,24 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     assert(offsets.toSeq == Seq(5, 6, 7))
   }
 
-  test("a cancelled query takes along the checkpoints that do not outlive it") {
+  test("a cancelled query takes along the checkpoints that do not outlive it, a stopped one does not") {
     val checkpoint = folder()
-    val driver =
-      Checkpointing.start(spark, checkpoint, 10, 60000, 0, 1, 0, 2, "NEVER_RETAIN_AFTER_TERMINATION")
     val counted = new Counted(checkpoint)
-    val query = counted.start()
-    try {
-      counted.batch(query, 1)
-      eventually(assert(completed(checkpoint).nonEmpty))
-    } finally {
-      query.stop()
-      driver.end("CANCELED")
+    def run(ending: String, intervalMs: Long): Unit = {
+      val driver =
+        Checkpointing.start(spark, checkpoint, intervalMs, 60000, 0, 1, 0, 2, "NEVER_RETAIN_AFTER_TERMINATION")
+      val query = counted.start()
+      try {
+        counted.batch(query, 1)
+        eventually(assert(counts(driver).get("completed").asInt > 0))
+      } finally {
+        query.stop()
+        driver.end(ending)
+      }
     }
+    run("SUSPENDED", intervalMs = 10)
+    assert(completed(checkpoint).size == 1)
+    run("CANCELED", intervalMs = 10)
     assert(completed(checkpoint).isEmpty && stateFiles(checkpoint, ".handle").isEmpty)
   }
 

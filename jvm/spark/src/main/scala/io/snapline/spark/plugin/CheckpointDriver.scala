@@ -107,7 +107,8 @@ final class CheckpointDriver private[plugin] (
   def end(how: String): Unit = {
     val ending = CheckpointDriver.ending(how)
     if (ending == Ending.Suspended || ending == Ending.Finished) finishPending()
-    event("the end")(coordinator.ended(ending, now))
+    // Flink takes most checkpoints of a suspended job along. A Spark query is stopped to be started again, and its logs reach back to its checkpoints only.
+    if (ending != Ending.Suspended) event("the end")(coordinator.ended(ending, now))
     close()
   }
 
