@@ -25,6 +25,7 @@ def test_defaults_are_flinks_but_for_the_retention() -> None:
         PREFIX + "tolerable-failed-checkpoints": "0",
         PREFIX + "externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
         PREFIX + "num-retained": "1",
+        PREFIX + "local-backup.enabled": "true",
     }
 
 
@@ -37,6 +38,7 @@ def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
         tolerable_failed_checkpoints=3,
         externalized_checkpoint_retention="RETAIN_ON_CANCELLATION",
         num_retained=5,
+        local_backup=False,
     )
     assert config.mode is CheckpointingMode.EXACTLY_ONCE
     assert config.externalized_checkpoint_retention is ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION

@@ -19,8 +19,9 @@ MAX_CONCURRENT = CHECKPOINTING + "max-concurrent-checkpoints"
 TOLERABLE_FAILED = CHECKPOINTING + "tolerable-failed-checkpoints"
 RETENTION = CHECKPOINTING + "externalized-checkpoint-retention"
 NUM_RETAINED = CHECKPOINTING + "num-retained"
+LOCAL_BACKUP = CHECKPOINTING + "local-backup.enabled"
 
-SETTINGS = (MODE, INTERVAL, TIMEOUT, MIN_PAUSE, MAX_CONCURRENT, TOLERABLE_FAILED, RETENTION, NUM_RETAINED)
+SETTINGS = (MODE, INTERVAL, TIMEOUT, MIN_PAUSE, MAX_CONCURRENT, TOLERABLE_FAILED, RETENTION, NUM_RETAINED, LOCAL_BACKUP)
 
 # CheckpointCoordinatorConfiguration.MINIMAL_CHECKPOINT_TIME of Flink.
 _MINIMAL = timedelta(milliseconds=10)
@@ -65,6 +66,8 @@ class CheckpointConfig:
         externalized_checkpoint_retention: what becomes of the newest checkpoints when the query ends. Unlike Flink's,
             the default keeps them: a Spark query is stopped and started again on its checkpoint folder all the time.
         num_retained: how many complete checkpoints are kept.
+        local_backup: whether each executor keeps the files of its newest checkpoint, which a task that is tried again
+            loads instead of fetching them. Unlike Flink's, the default is to: they are links, and no copy is made.
 
     Raises:
         InvalidConfiguration: a value is out of its range or contradicts another; the setting is named.
@@ -80,6 +83,7 @@ class CheckpointConfig:
         ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
     )
     num_retained: int = 1
+    local_backup: bool = True
 
     def __post_init__(self) -> None:
         mode, retention = self.mode, self.externalized_checkpoint_retention
@@ -96,6 +100,8 @@ class CheckpointConfig:
         _check_number(MAX_CONCURRENT, self.max_concurrent_checkpoints, 1)
         _check_number(TOLERABLE_FAILED, self.tolerable_failed_checkpoints, 0)
         _check_number(NUM_RETAINED, self.num_retained, 1)
+        if type(self.local_backup) is not bool:
+            raise InvalidConfiguration(f"{LOCAL_BACKUP} is {self.local_backup!r}.", "set it to True or False.")
         if self.min_pause and self.max_concurrent_checkpoints > 1:
             raise InvalidConfiguration(
                 f"{MIN_PAUSE} is {format_duration(self.min_pause)}, and {MAX_CONCURRENT} is "
@@ -118,6 +124,7 @@ class CheckpointConfig:
             TOLERABLE_FAILED: str(self.tolerable_failed_checkpoints),
             RETENTION: ExternalizedCheckpointRetention(self.externalized_checkpoint_retention).value,
             NUM_RETAINED: str(self.num_retained),
+            LOCAL_BACKUP: str(self.local_backup).lower(),
         }
         return conf if self.interval is None else {INTERVAL: format_duration(self.interval), **conf}
 
@@ -156,6 +163,7 @@ class CheckpointConfig:
             tolerable_failed_checkpoints=_number(conf, TOLERABLE_FAILED, default.tolerable_failed_checkpoints),
             externalized_checkpoint_retention=conf.get(RETENTION, default.externalized_checkpoint_retention),
             num_retained=_number(conf, NUM_RETAINED, default.num_retained),
+            local_backup=_flag(conf, LOCAL_BACKUP, default.local_backup),
         )
 
 
@@ -189,3 +197,10 @@ def _number(conf: Mapping[str, str], name: str, default: int) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 10:
         raise InvalidConfiguration(f"{name} is '{text}'.", "set it to a whole number.")
     return int(text)
+
+
+def _flag(conf: Mapping[str, str], name: str, default: bool) -> bool:
+    text = conf.get(name, str(default)).strip().lower()
+    if text not in ("true", "false"):
+        raise InvalidConfiguration(f"{name} is '{text}'.", "set it to true or false.")
+    return text == "true"

@@ -29,15 +29,21 @@ class Conf(Protocol):
 
 
 @contextmanager
-def long_logs(conf: Conf) -> Iterator[None]:
-    """For the start of one query, which reads then how much of its logs to keep; not for its run."""
+def long_logs(conf: Conf, **also: str) -> Iterator[None]:
+    """For the start of one query, which reads then how much of its logs to keep; not for its run.
+
+    ``also``: other settings that count for this query alone.
+    """
+    wanted = {RETAIN: FOR_EVER, **also}
     with _one_at_a_time:
-        before = conf.get(RETAIN, None)
-        conf.set(RETAIN, FOR_EVER)
+        before = {name: conf.get(name, None) for name in wanted}
+        for name, value in wanted.items():
+            conf.set(name, value)
         try:
             yield
         finally:
-            if before is None:
-                conf.unset(RETAIN)
-            else:
-                conf.set(RETAIN, before)
+            for name, old in before.items():
+                if old is None:
+                    conf.unset(name)
+                else:
+                    conf.set(name, old)
