@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from snapline_bench import aggregation, incremental, keyed, latency, provider, restart, workers
+from snapline_bench import aggregation, incremental, keyed, latency, provider, restart, slow, workers
 from snapline_bench.goal import Goal
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import Provider
@@ -104,4 +104,16 @@ WORKERS = Bench(
     workers.NAMES,
     workers.choose,
 )
-BENCHES = {bench.name: bench for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS)}
+SLOW = Bench(
+    "slow-store",
+    slow.measure,
+    asdict(slow.Sizes()),
+    asdict(slow.QUICK),
+    slow.REPS,
+    slow.FIGURES,
+    (),
+    slow.GOALS,
+    slow.NAMES,
+    slow.choose,
+)
+BENCHES = {bench.name: bench for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS, SLOW)}

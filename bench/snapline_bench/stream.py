@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from snapline_bench.events import FILES_A_BATCH
 
@@ -29,7 +30,7 @@ class Workload:
 class Stream:
     """Runs a workload over the batches landed in its folder; owns that folder, not the checkpoint."""
 
-    def __init__(self, spark: SparkSession, workload: Workload, folder: Path, checkpoint: Path) -> None:
+    def __init__(self, spark: SparkSession, workload: Workload, folder: Path, checkpoint: Path | str) -> None:
         self.landing = folder / "landing"
         self._staging = folder / "staging"
         self._landed = 0
@@ -51,8 +52,13 @@ class Stream:
         )
         self._query: StreamingQuery | None = None
 
-    def start(self) -> None:
-        self._query = self._writer.start()
+    def start(self, how: Callable[[DataStreamWriter], StreamingQuery] | None = None) -> None:
+        """`how`: another way than Spark's own."""
+        self._query = self._writer.start() if how is None else how(self._writer)
+
+    @property
+    def query(self) -> StreamingQuery | None:
+        return self._query
 
     def land(self, batches: Iterable[Path]) -> None:
         """Makes the files of these batches visible at once: linked aside, then moved in with one rename."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from snapline.query import (
         CheckpointConfig,
+        CheckpointListener,
         ExponentialDelayRestart,
         FailureRateRestart,
         FixedDelayRestart,
@@ -57,6 +58,7 @@ __all__ = [
     "AggregatingStateDescriptor",
     "ArrowState",
     "CheckpointConfig",
+    "CheckpointListener",
     "Context",
     "ExponentialDelayRestart",
     "FailureRateRestart",

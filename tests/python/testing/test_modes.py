@@ -62,14 +62,26 @@ class PandasSums(Sums):
         yield pd.DataFrame({"k": [key], "n": [self.add(int(batch["v"].sum()))]})
 
 
+class PolarsSums(Sums):
+    batch_type = "polars"
+
+    def process_batch(self, key: Any, batch: Any, ctx: Any) -> Any:
+        import polars as pl
+
+        assert batch.schema["at"] == pl.Datetime("us")
+        yield pl.DataFrame({"n": [self.add(batch["v"].sum())], "k": [key]})
+
+
 class RowSums(Sums):
     def process_batch(self, key: Any, batch: pa.RecordBatch, ctx: Any) -> Any:
         yield key, self.add(sum(batch.column("v").to_pylist()))
 
 
 @pytest.mark.parametrize("bounds", BOUNDS)
-@pytest.mark.parametrize("function", [ArrowSums, PandasSums, RowSums])
+@pytest.mark.parametrize("function", [ArrowSums, PandasSums, PolarsSums, RowSums])
 def test_a_batch_has_all_rows_of_a_key(function: Any, bounds: Bounds) -> None:
+    if function is PolarsSums:
+        pytest.importorskip("polars")
     with harness(function(), bounds=bounds, event_time="at") as run:
         assert run.process_batch(ROWS) == [("a", 12), ("b", 16)]
         assert run.process_batch(ROWS) == [("a", 24), ("b", 32)]

@@ -10,7 +10,8 @@ from snapline.inspect.checkpoint import CheckpointFolder
 from snapline.inspect.numbered import NumberedCheckpoint, Status
 from snapline.inspect.store import Store
 from snapline.inspect.store_files import StoreKey
-from snapline.query.metadata import CheckpointMetadata, PartitionHandle
+from snapline.query.handles import PartitionHandle
+from snapline.query.metadata import CheckpointMetadata
 
 
 def judge(checkpoint: CheckpointFolder, found: Sequence[NumberedCheckpoint]) -> list[NumberedCheckpoint]:

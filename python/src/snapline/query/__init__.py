@@ -5,6 +5,7 @@ from snapline.query.config import CheckpointConfig, CheckpointingMode, Externali
 from snapline.query.files import Files, LocalFiles
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.journal import NO_CHECKPOINT, CheckpointRef, Journal
+from snapline.query.listener import CheckpointListener
 from snapline.query.metadata import CheckpointMetadata, read_checkpoint
 from snapline.query.obstacles import Obstacle
 from snapline.query.plan_checks import check_replayable, find_obstacles
@@ -23,6 +24,7 @@ __all__ = [
     "NO_CHECKPOINT",
     "CheckpointChoice",
     "CheckpointConfig",
+    "CheckpointListener",
     "CheckpointMetadata",
     "CheckpointRef",
     "CheckpointingMode",

@@ -31,8 +31,11 @@ class CheckpointChoice:
         numbers = sorted(int(match[1]) for match in matches if match is not None)
         return [number for number in numbers if self._files.exists(metadata_name(number))]
 
-    def newest(self) -> CheckpointMetadata | None:
+    def newest(self, oldest_batch: int = -1) -> CheckpointMetadata | None:
         """The newest that is sound; the damaged ones above it are set aside. None: there is none.
+
+        Args:
+            oldest_batch: those of batches below it are left alone, and not taken.
 
         Raises:
             UnsupportedVersion: the newest is of a later version.
@@ -40,7 +43,11 @@ class CheckpointChoice:
         """
         for number in reversed(self.numbers()):
             try:
-                return self._checked(number)
+                checkpoint = read_checkpoint(self._files, number)
+                if checkpoint.batch < oldest_batch:
+                    return None
+                self._check(checkpoint)
+                return checkpoint
             except CheckpointDamaged as e:
                 self.set_aside(number, str(e))
         return None
@@ -59,7 +66,9 @@ class CheckpointChoice:
             raise StateNotFound(
                 f"no checkpoint {number} in {self._files.location}; there is {names}.", "ask for one of those."
             )
-        return self._checked(number)
+        checkpoint = read_checkpoint(self._files, number)
+        self._check(checkpoint)
+        return checkpoint
 
     def set_aside(self, number: int, why: str) -> None:
         """Takes a checkpoint out of the choice: for one whose state turns out to be damaged when it is loaded."""
@@ -69,8 +78,7 @@ class CheckpointChoice:
         self._files.delete(aside)
         self._files.rename(name, aside)
 
-    def _checked(self, number: int) -> CheckpointMetadata:
-        checkpoint = read_checkpoint(self._files, number)
+    def _check(self, checkpoint: CheckpointMetadata) -> None:
         names = list(checkpoint.handle_names())
         with ThreadPoolExecutor(_READERS) as pool:
             missing = [
@@ -81,7 +89,6 @@ class CheckpointChoice:
         self._check_entry(checkpoint, OFFSETS, checkpoint.offsets, lambda entry: (entry.metadata, entry.offsets))
         # The ids of the states may be those of a replay, the watermark is not.
         self._check_entry(checkpoint, COMMITS, checkpoint.commit, lambda entry: entry.watermark_ms)
-        return checkpoint
 
     def _check_entry(
         self, checkpoint: CheckpointMetadata, folder: str, text: str, content: Callable[[LogEntry], object]

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from snapline.errors import CheckpointDamaged
 from snapline.format import Kind, VersionRef
@@ -14,61 +14,13 @@ from snapline.format.frame import FrameReader
 from snapline.format.names import is_uid
 from snapline.format.source import BytesSource
 from snapline.query.files import Files
+from snapline.query.handles import OperatorHandles, PartitionHandle, SharedFile, StoreHandles
 from snapline.query.journal import CheckpointRef
 
 CHECKPOINTS = "snapline"
 METADATA = "_metadata"
 _DEFAULT_STORE = "default"
 _STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-
-
-class SharedFile(NamedTuple):
-    """A table file: ``sst/<uid>.sst`` in its store's folder. Length in bytes."""
-
-    uid: str
-    length: int
-    crc32c: int
-
-
-@dataclass(frozen=True)
-class PartitionHandle:
-    """The snapshot of one store: one partition of one operator. Sizes in bytes, durations in milliseconds.
-
-    Attributes:
-        bytes: of everything that the handle names.
-        handle_bytes: of the handle file.
-        sync, async_: of the two phases of the snapshot.
-        uploaded_files, uploaded_bytes: what this checkpoint wrote itself.
-        files: its table files.
-    """
-
-    partition: int
-    ref: VersionRef
-    bytes: int
-    handle_bytes: int
-    sync: int
-    async_: int
-    uploaded_files: int
-    uploaded_bytes: int
-    files: tuple[SharedFile, ...]
-
-
-@dataclass(frozen=True)
-class StoreHandles:
-    """The stores of one name, by partition."""
-
-    name: str
-    partitions: tuple[PartitionHandle, ...]
-
-
-@dataclass(frozen=True)
-class OperatorHandles:
-    """A stateful operator in a checkpoint."""
-
-    id: int
-    name: str
-    parallelism: int
-    stores: tuple[StoreHandles, ...]
 
 
 @dataclass(frozen=True)

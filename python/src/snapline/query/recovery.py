@@ -49,6 +49,17 @@ class Recovery:
             return None
         return parse_journal(self._files.read(JOURNAL), self._path(JOURNAL))
 
+    def unfinished(self) -> int:
+        """The batch that is planned and not committed, which the sink may have all the same; -1 if there is none."""
+        planned, committed = self._offsets.newest(), self._commits.newest()
+        return -1 if planned is None or planned == committed else planned
+
+    def clear_the_way(self) -> None:
+        """Removes checksums that a crash left beside no entry: Spark would take its next one for another query's."""
+        for log in (self._offsets, self._commits):
+            newest = log.newest()
+            self._files.delete(log.name(0 if newest is None else newest + 1))
+
     def run(self, checkpoint: CheckpointRef, run_batch: RunBatch) -> range:
         """Replays what came after a checkpoint, or goes on with it.
 
@@ -118,7 +129,9 @@ class Recovery:
         lost = [self._offsets.name(batch) for batch in range(first, planned + 1) if batch not in set(offsets)]
         lost += [self._commits.name(batch) for batch in range(first, committed + 1) if batch not in set(commits)]
         if lost:
-            which = "the empty state" if checkpoint == NO_CHECKPOINT else f"checkpoint {checkpoint.id}"
+            which = f"checkpoint {checkpoint.id}"
+            if checkpoint.id == NO_CHECKPOINT.id:
+                which = "the empty state" if checkpoint == NO_CHECKPOINT else f"the state of batch {checkpoint.batch}"
             raise CheckpointDamaged(
                 f"{self._path(lost[0])} and {len(lost) - 1} more entries after {which} are missing.",
                 "restore them from a backup, or take a newer checkpoint (restore=).",

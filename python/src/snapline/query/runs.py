@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import CheckpointDamaged
@@ -14,15 +13,14 @@ from snapline.query.files import Files
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before, make_mark
 from snapline.query.journal import CheckpointRef
 from snapline.query.logical_plan import WriterSettings
+from snapline.query.long_logs import long_logs
+from snapline.query.metadata import CheckpointMetadata
 from snapline.query.recovery import Recovery
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-_RETAIN = "spark.sql.streaming.minBatchesToRetain"
-# The coordinator purges the logs itself: a replay needs them from the oldest checkpoint on.
-_FOR_EVER = str(2**31 - 2)
 _DAMAGED = f"[{CheckpointDamaged.code}]"
 
 _log = logging.getLogger(__name__)
@@ -67,44 +65,61 @@ class Runs:
             StreamingQueryException: a replayed batch failed.
             SnaplineError: no checkpoint will do.
         """
-        with self._long_logs():
-            if restore is not None:
-                self._recover(self._choice.by_number(restore).ref)
-            elif self._files.exists(INTERVAL_MARK) or self._recovery.pending() is not None:
-                self._recover_from_newest()
-            if self._config.takes_checkpoints:
-                if not self._files.exists(INTERVAL_MARK):
-                    self._files.write_new(INTERVAL_MARK, make_mark(self._files))
-            else:
-                self._files.delete(INTERVAL_MARK)
-            self.driver.goOn()
-            path, table = self._target
-            return self._writer.toTable(table) if table is not None else self._writer.start(path)
+        if restore is not None:
+            self._recover(self._choice.by_number(restore).ref)
+        elif self._files.exists(INTERVAL_MARK) or self._recovery.pending() is not None:
+            self._recover_from_newest()
+        if self._config.takes_checkpoints:
+            if not self._files.exists(INTERVAL_MARK):
+                self._files.write_new(INTERVAL_MARK, make_mark(self._files))
+        else:
+            self._files.delete(INTERVAL_MARK)
+        self.driver.goOn(self._recovery.unfinished())
+        self._recovery.clear_the_way()
+        path, table = self._target
+        writer = self._writer
+        with long_logs(self._session.conf) if self._config.takes_checkpoints else nullcontext():
+            return writer.start(path) if table is None else writer.toTable(table)
 
     def set_aside(self, failure: Exception) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""
-        why = _line_of_damage(failure)
-        if self._restored is None or not self._restored.id or why is None:
+        damage = _damage(failure)
+        if damage is None or self._restored is None or self._restored.id not in self._choice.numbers():
             return False
-        if self._restored.id not in self._choice.numbers():
-            return False
-        self._choice.set_aside(self._restored.id, why)
+        self._choice.set_aside(self._restored.id, damage[:500])
         return True
 
     def _recover_from_newest(self) -> None:
+        base = durable_before(self._files)
         while True:
-            newest, durable = self._choice.newest(), durable_before(self._files)
+            newest = self._begun() or self._choice.newest(base.batch)
             try:
-                self._recover(newest.ref if newest is not None and newest.batch >= durable.batch else durable)
+                self._recover(base if newest is None else newest.ref)
                 return
             except Exception as e:
-                if not self.set_aside(e):
+                damage = _damage(e)
+                if damage is None or isinstance(e, CheckpointDamaged):
                     raise
+                if not self.set_aside(e):
+                    raise CheckpointDamaged(
+                        f"{self._files.location} has no checkpoint whose state loads: {damage}",
+                        "restore the folder from a backup, or begin a new checkpoint folder.",
+                    ) from e
+
+    def _begun(self) -> CheckpointMetadata | None:
+        """The checkpoint of a recovery that has not ended: it may have been chosen by hand."""
+        pending = self._recovery.pending()
+        if pending is None or pending.checkpoint not in self._choice.numbers():
+            return None
+        try:
+            return self._choice.by_number(pending.checkpoint)
+        except CheckpointDamaged as e:
+            self._choice.set_aside(pending.checkpoint, str(e))
+            return None
 
     def _recover(self, ref: CheckpointRef) -> None:
         self._restored = ref
-        if ref.id:
-            self.driver.restoreFrom(ref.id)
+        self.driver.restoreFrom(ref.id)
         self.driver.replay()
         replayed = self._recovery.run(ref, self._run_batch)
         if replayed:
@@ -112,37 +127,21 @@ class Runs:
 
     def _run_batch(self, batch: int) -> None:
         """One batch, as the logs have it, for its state only."""
-        query = (
+        writer = (
             self._writer._df.writeStream.format("noop")
             .outputMode(self._mode)
             .option("checkpointLocation", self._location)
             .trigger(once=True)
-            .start()
         )
+        with long_logs(self._session.conf):
+            query = writer.start()
         try:
             query.awaitTermination()
         finally:
             query.stop()
 
-    @contextmanager
-    def _long_logs(self) -> Iterator[None]:
-        """A query reads how much of its logs to keep when it starts."""
-        if not self._config.takes_checkpoints:
-            yield
-            return
-        conf = self._session.conf
-        before = conf.get(_RETAIN, None)
-        conf.set(_RETAIN, _FOR_EVER)
-        try:
-            yield
-        finally:
-            if before is None:
-                conf.unset(_RETAIN)
-            else:
-                conf.set(_RETAIN, before)
 
-
-def _line_of_damage(failure: Exception) -> str | None:
-    """Where a failure, or what caused it in the JVM, speaks of damage. Spark's own text leaves out the causes."""
-    text = f"{failure}\n{getattr(failure, '_stackTrace', '')}"
-    return next((line[line.index(_DAMAGED) :][:500] for line in text.splitlines() if _DAMAGED in line), None)
+def _damage(failure: Exception) -> str | None:
+    """What it says of damage. Spark wraps what a task failed with: the message has the outermost text only."""
+    trace = getattr(failure, "_stackTrace", None) or ""
+    return next((line.strip() for line in f"{failure}\n{trace}".splitlines() if _DAMAGED in line), None)

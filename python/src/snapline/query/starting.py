@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
 from snapline.query.config import CheckpointConfig
 from snapline.query.hadoop_files import HadoopFiles
+from snapline.query.listener import CheckpointListener
 from snapline.query.logical_plan import WriterSettings
 from snapline.query.plan_checks import check_replayable
 from snapline.query.restart import NoRestart, RestartStrategy
@@ -27,6 +29,7 @@ def start(
     table: str | None = None,
     restore: int | None = None,
     restart: RestartStrategy | None = None,
+    listeners: Sequence[CheckpointListener] = (),
 ) -> SupervisedQuery:
     """Starts a streaming query with numbered checkpoints.
 
@@ -42,6 +45,7 @@ def start(
         table: as in ``writer.toTable(table)``.
         restore: number of the checkpoint to begin with; None: the newest that is sound, where one is needed.
         restart: whether a failed query starts again by itself; None: it does not.
+        listeners: told of every checkpoint.
 
     Raises:
         InvalidConfiguration: a setting does not fit, or a batch of this query could not be replayed.
@@ -62,7 +66,7 @@ def start(
     if config.takes_checkpoints:
         check_replayable(writer)
     runs = Runs(writer, config, HadoopFiles(session, location), location, path, table)
-    return SupervisedQuery.started(runs, restart or NoRestart(), restore)
+    return SupervisedQuery.started(runs, restart or NoRestart(), restore, listeners)
 
 
 def _session_settings(session: object) -> dict[str, str]:

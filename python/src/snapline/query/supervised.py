@@ -6,9 +6,11 @@ import json
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import StorageFailure
+from snapline.query.listener import CheckpointListener, ListenerCalls
 from snapline.query.restart import RestartStrategy
 from snapline.query.runs import Runs
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _POLL = 0.05
+_LISTENER_POLL = 0.2
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +29,9 @@ class SupervisedQuery:
     A thread of its own waits for the query to end, and starts it again as the restart strategy says.
     """
 
-    def __init__(self, runs: Runs, strategy: RestartStrategy, query: StreamingQuery) -> None:
+    def __init__(
+        self, runs: Runs, strategy: RestartStrategy, query: StreamingQuery, listeners: Sequence[CheckpointListener] = ()
+    ) -> None:
         self._runs = runs
         self._strategy = strategy
         self._query = query
@@ -37,12 +42,19 @@ class SupervisedQuery:
         self._over = threading.Event()
         self._changing = threading.Lock()
         threading.Thread(target=self._supervise, name=f"snapline-{query.id}", daemon=True).start()
+        self._telling: threading.Thread | None = None
+        if listeners:
+            calls = ListenerCalls(listeners)
+            self._telling = threading.Thread(target=self._tell, args=(calls,), name="snapline-listeners", daemon=True)
+            self._telling.start()
 
     @classmethod
-    def started(cls, runs: Runs, strategy: RestartStrategy, restore: int | None) -> SupervisedQuery:
+    def started(
+        cls, runs: Runs, strategy: RestartStrategy, restore: int | None, listeners: Sequence[CheckpointListener]
+    ) -> SupervisedQuery:
         """Recovers and starts."""
         try:
-            return cls(runs, strategy, runs.begin(restore))
+            return cls(runs, strategy, runs.begin(restore), listeners)
         except BaseException:
             runs.driver.end("SUSPENDED")
             raise
@@ -67,6 +79,8 @@ class SupervisedQuery:
             StreamingQueryException: it failed, and is not started again.
         """
         ended = self._over.wait(timeout)
+        if ended and self._telling is not None and self._telling is not threading.current_thread():
+            self._telling.join()
         if self._failure is not None:
             raise self._failure
         return None if timeout is None else ended
@@ -128,6 +142,13 @@ class SupervisedQuery:
             self._stopped.set()
             self._query.stop()
         self._over.wait()
+
+    def _tell(self, calls: ListenerCalls) -> None:
+        while True:
+            over = self._over.wait(_LISTENER_POLL)
+            calls.look(self.checkpoints()["history"])
+            if over:
+                return
 
     def _supervise(self) -> None:
         try:

@@ -79,9 +79,9 @@ class IntervalDurabilitySpec extends AnyFunSuite {
       val (ref, outcome) = checkpoint(state, 3, "checked")
       assert(outcome.await().map(_.ref) == Right(ref))
       assert(fixture.fileNames.filterNot(_ == "sst") == Seq(ref.handleName))
-      assert(near(fixture).isEmpty)
+      assert(near(fixture).toSet == Set(ref.handleName, "sst"), "the executor's own copy, and no changelog")
       batch(state, 4, "later")
-      assert(near(fixture).size == 1)
+      assert(near(fixture).count(_.endsWith(".changelog")) == 1)
       val other = fixture.open()
       other.load(4, Some(ref.uid), interval = true)
       assert(get(other, "k").contains("checked") && get(other, "k2").contains("v2"))
@@ -260,5 +260,63 @@ class IntervalDurabilitySpec extends AnyFunSuite {
         assert(get(state, "k").contains(s"v$version"))
       }
     }
+  }
+
+  private def afterCheckpoint(settings: StateSettings =
+    StateSettings())(body: (StoreFixture, VersionedState) => Unit): Unit = {
+    val fixture = new StoreFixture(settings, storageOf = FaultyFileSystem.over)
+    try {
+      val state = fixture.open()
+      (0 until 3).foreach(version => batch(state, version, s"v$version"))
+      val (_, outcome) = checkpoint(state, 3, "checked")
+      assert(outcome.await().isRight)
+      batch(state, 4, "later")
+      // What is held goes, so that the next load has to read.
+      state.load(5, None, interval = true)
+      put(state, "k", "never")
+      state.abort()
+      body(fixture, state)
+    } finally fixture.close()
+  }
+
+  private def sound(state: VersionedState): Unit = {
+    state.load(5, None, interval = true)
+    assert(get(state, "k").contains("later") && get(state, "k2").contains("v2") && get(state, "k4").contains("later"))
+  }
+
+  test("the executor's own copy is loaded, and storage is not read") {
+    afterCheckpoint() { (_, state) =>
+      val plan = FaultPlan.none
+      FaultyFileSystem.run(plan)(sound(state))
+      assert(plan.operations.forall(_.startsWith("list ")), plan.operations)
+    }
+  }
+
+  for (
+    (what, harm) <- Seq[(String, java.io.File => Unit)](
+      "a damaged table file" -> (near => flip(new java.io.File(near, "sst").listFiles().head)),
+      "a damaged handle" -> (near => flip(near.listFiles().find(_.getName.endsWith(".handle")).get)),
+      "a missing table file" -> (near => new java.io.File(near, "sst").listFiles().foreach(_.delete()))
+    )
+  ) {
+    test(s"storage stands in for the executor's own copy: $what") {
+      afterCheckpoint() { (fixture, state) =>
+        harm(fixture.nearFolder(0))
+        sound(state)
+      }
+    }
+  }
+
+  test("without local backup there is no copy") {
+    afterCheckpoint(StateSettings(localBackup = false)) { (fixture, state) =>
+      assert(near(fixture).forall(_.endsWith(".changelog")))
+      sound(state)
+    }
+  }
+
+  private def flip(file: java.io.File): Unit = {
+    val bytes = java.nio.file.Files.readAllBytes(file.toPath)
+    bytes(bytes.length / 2) = (bytes(bytes.length / 2) ^ 1).toByte
+    java.nio.file.Files.write(file.toPath, bytes): Unit
   }
 }

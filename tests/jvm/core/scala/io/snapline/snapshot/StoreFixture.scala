@@ -36,7 +36,8 @@ final class StoreFixture(
 
   /** Another process's view of the same store. */
   def open(over: StateSettings = settings): VersionedState = {
-    val near = new HadoopCheckpointStorage(new Path(nearFolder(opened.size).toURI), new Configuration)
+    val folder = nearFolder(opened.size)
+    val near = NearFolder(folder, new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration))
     val state = new VersionedState(storage, factory, over, pool, StoreFixture.origin, _ => (), near = Some(near))
     opened :+= state
     state

@@ -2,6 +2,7 @@ package io.snapline.storage
 
 import java.io.File
 import java.nio.file.Files
+import java.nio.file.attribute.PosixFilePermissions
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -47,6 +48,18 @@ class HadoopCheckpointStorageSpec extends AnyFunSuite {
       assert(folder.list().toSet == Set("a", "sst"), "no checksum files of Hadoop's")
       assert(storage.delete("a") && !storage.delete("a"))
       assert(storage.list("").isEmpty)
+    }
+  }
+
+  test("a local file has the permissions that Hadoop's umask leaves it") {
+    withFolder { (folder, _) =>
+      Seq("022" -> "rw-r--r--", "077" -> "rw-------").foreach { case (umask, expected) =>
+        val configuration = new Configuration
+        configuration.set("fs.permissions.umask-mode", umask)
+        write(new HadoopCheckpointStorage(new Path(folder.toURI), configuration), umask, Array[Byte](1, 2))
+        val found = Files.getPosixFilePermissions(new File(folder, umask).toPath)
+        assert(PosixFilePermissions.toString(found) == expected)
+      }
     }
   }
 

@@ -18,7 +18,8 @@ private[snapshot] final class SnapshotRun(
     origin: Origin,
     held: HeldState,
     ref: VersionRef,
-    note: (HandleMeta, Long) => Unit
+    note: (HandleMeta, Long) => Unit,
+    backup: Option[LocalBackup] = None
 ) {
   private val log = LoggerFactory.getLogger(classOf[SnapshotRun])
   private val pending = held.backend.snapshot()
@@ -61,6 +62,7 @@ private[snapshot] final class SnapshotRun(
       val deadline = begun + TimeUnit.MILLISECONDS.toNanos(settings.uploadTimeoutMs)
       val (meta, handleBytes) = new SnapshotUpload(storage, clock, held.tables, deadline)
         .run(ref, local, held.backend.kind, families, System.currentTimeMillis(), origin)
+      backup.foreach(_.keep(meta, local))
       held.snapshotMade(meta, mark)
       note(meta, millis)
       (meta, handleBytes)

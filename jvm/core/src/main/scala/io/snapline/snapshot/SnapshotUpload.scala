@@ -37,25 +37,19 @@ private[snapshot] final class SnapshotUpload(
       case (file, None) => upload(file)
     }
     val fresh = files.zip(before).collect { case (file, None) => file }
-    val small = local.small.map(file => file.getName -> Files.readAllBytes(file.toPath))
     val meta = HandleMeta(
       ref,
       families,
       backend,
       files,
-      small.map { case (name, bytes) => name -> bytes.length },
+      local.small.map(file => file.getName -> file.length().toInt),
       fresh.size,
       fresh.map(_.length).sum,
       created,
       origin
     )
     checkDeadline()
-    val frame = new FrameWriter(storage.create(ref.handleName), Frame.HandleMagic, compress = true)
-    try {
-      small.foreach { case (_, bytes) => frame.block(bytes, 0, bytes.length) }
-      frame.finish(Meta.bytes(meta))
-    } catch { case e: Throwable => frame.abandon(); throw e }
-    (meta, frame.bytesWritten)
+    (meta, SnapshotUpload.writeHandle(storage, meta, local))
   }
 
   private def upload(file: File): TableFile = {
@@ -94,5 +88,21 @@ private[snapshot] final class SnapshotUpload(
       "A snapshot took too long to upload and was given up.",
       "nothing; the next one follows. See to the checkpoint's file system."
     )
+  }
+}
+
+private[snapshot] object SnapshotUpload {
+
+  /** Returns the length of the handle, which is whole and durable then. */
+  def writeHandle(to: CheckpointStorage, meta: HandleMeta, local: LocalSnapshot): Long = {
+    val frame = new FrameWriter(to.create(meta.ref.handleName), Frame.HandleMagic, compress = true)
+    try {
+      local.small.foreach { file =>
+        val bytes = Files.readAllBytes(file.toPath)
+        frame.block(bytes, 0, bytes.length)
+      }
+      frame.finish(Meta.bytes(meta))
+    } catch { case e: Throwable => frame.abandon(); throw e }
+    frame.bytesWritten
   }
 }

@@ -185,7 +185,14 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
 
   /** Puts the files of a snapshot into a folder, checked. */
   private def fetch(ref: VersionRef, folder: File): HandleMeta =
-    try fetchFiles(ref, folder)
+    try
+      try fetchFiles(storage, ref, folder)
+      catch {
+        case e @ (_: CheckpointDamaged | _: StateNotFound) if storage.fallback.isDefined =>
+          log.warn(s"The executor's own copy of the snapshot $ref in ${storage.location} will not do: ${e.getMessage}")
+          RocksDbBackend.deleteFolder(folder)
+          fetchFiles(storage.fallback.get, ref, folder)
+      }
     catch {
       case e @ (_: CheckpointDamaged | _: StateNotFound) => throw new SnapshotUnsound(e.asInstanceOf[SnaplineException])
       // What storage throws has a code: this is the local disk.
@@ -197,8 +204,8 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
         )
     }
 
-  private def fetchFiles(ref: VersionRef, folder: File): HandleMeta = {
-    val (meta, small) = files.handle(ref)
+  private def fetchFiles(from: CheckpointStorage, ref: VersionRef, folder: File): HandleMeta = {
+    val (meta, small) = new StateFiles(from).handle(ref)
     if (meta.backend != factory.kind) {
       throw new IncompatibleState(
         s"The state in ${storage.location} was written by the ${meta.backend} backend; ${factory.kind} is set.",
@@ -206,14 +213,14 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
       )
     }
     folder.mkdirs()
-    meta.files.foreach(download(_, folder))
+    meta.files.foreach(download(from, _, folder))
     small.foreach { case (name, bytes) => Files.write(new File(folder, name).toPath, bytes) }
     meta
   }
 
-  private def download(table: TableFile, folder: File): Unit = {
-    val path = s"${storage.location}/${table.storedName}"
-    val input = storage.open(table.storedName)
+  private def download(from: CheckpointStorage, table: TableFile, folder: File): Unit = {
+    val path = s"${from.location}/${table.storedName}"
+    val input = from.open(table.storedName)
     try {
       if (input.length != table.length) {
         throw Frame.damaged(path, s"it has ${input.length} bytes; the handle names ${table.length}")

@@ -8,26 +8,6 @@ import io.snapline.error._
 import io.snapline.state.KeyedBackend
 import io.snapline.storage.{CheckpointStorage, LayeredStorage}
 
-/** @param compress
-  *   whether changelogs are compressed
-  * @param retain
-  *   versions kept, the newest included
-  * @param minStale
-  *   stale versions that make clean-up worth a listing
-  * @param maxDeletes
-  *   versions one clean-up removes at most; not positive: no limit
-  * @param uploadTimeoutMs
-  *   how long an async phase may take
-  */
-final case class StateSettings(
-    compress: Boolean = true,
-    retain: Int = 100,
-    minStale: Long = 30,
-    maxDeletes: Int = -1,
-    policy: SnapshotPolicy = SnapshotPolicy(),
-    uploadTimeoutMs: Long = TimeUnit.MINUTES.toMillis(10)
-)
-
 /** The versions of one store: a backend that holds one of them, and the files in storage that hold them all.
   *
   * Owns the backend: makes it at the first load, closes it when an abort makes it useless and on `close`. One thread at a time, save the methods that say
@@ -51,11 +31,12 @@ final class VersionedState(
     check: Origin => Unit,
     snapshotMade: Long => Unit = _ => (),
     clock: UidClock = new UidClock,
-    near: Option[CheckpointStorage] = None,
+    near: Option[NearFolder] = None,
     pinned: () => Set[VersionRef] = () => Set.empty
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[VersionedState])
   @volatile private var held: HeldState = _
+  private val backup = near.filter(_ => settings.localBackup).map(new LocalBackup(_))
   private var writer: ChangelogWriter = _
   private var changesAtBegin = 0L
   @volatile private var isClosed = false
@@ -134,7 +115,9 @@ final class VersionedState(
     }
 
   private def own: CheckpointStorage =
-    near.getOrElse(throw new InternalError(s"The state in ${storage.location} has no folder for interval durability."))
+    near.map(
+      _.storage
+    ).getOrElse(throw new InternalError(s"The state in ${storage.location} has no folder for interval durability."))
 
   private def restoring(from: CheckpointStorage) = new StateRestore(from, factory, check)
 
@@ -205,7 +188,7 @@ final class VersionedState(
     measured(_.copy(changelogMs = millis(begun), changelogBytes = changelog.bytesWritten))
     if (checkpoint.isDefined) {
       val state = held
-      val run = new SnapshotRun(storage, clock, settings, origin, state, changelog.ref, note)
+      val run = new SnapshotRun(storage, clock, settings, origin, state, changelog.ref, note, backup)
       val syncMs = millis(begun)
       pool.submit(() => run.acknowledge(checkpoint.get, syncMs))
     } else if (changelog.storage ne storage) {
@@ -229,7 +212,7 @@ final class VersionedState(
     catch { case e: Throwable => held.snapshotEnded(); throw e }
 
   private def note(meta: HandleMeta, millis: Long): Unit = {
-    near.foreach(forget(_, meta.ref.version))
+    near.foreach(own => forget(own.storage, meta.ref.version))
     snapshotMade(meta.ref.version)
     measured(_.copy(
       snapshotVersion = meta.ref.version,
@@ -241,10 +224,12 @@ final class VersionedState(
   }
 
   /** Changelogs that a snapshot covers. */
-  private def forget(folder: CheckpointStorage, until: Long): Unit =
-    folder.list(
-      ""
-    ).map(_.name).filter(name => VersionRef.parse(name).exists(_._1.version <= until)).foreach(folder.delete)
+  private def forget(folder: CheckpointStorage, until: Long): Unit = folder.list("").map(_.name).foreach { name =>
+    VersionRef.parse(name) match {
+      case Some((ref, VersionRef.Changelog)) if ref.version <= until => folder.delete(name): Unit
+      case _ => ()
+    }
+  }
 
   /** Snapshots end in threads of their own. */
   private def measured(change: StateStatistics => StateStatistics): Unit = noting.synchronized {

@@ -41,4 +41,7 @@ trait CheckpointStorage {
 
   /** Whether the file was there. */
   def delete(name: String): Boolean
+
+  /** Another place that has the same files, for when they are damaged here. */
+  def fallback: Option[CheckpointStorage] = None
 }

@@ -1,9 +1,12 @@
 package io.snapline.storage
 
 import java.io.{FileNotFoundException, IOException}
+import java.nio.file.{FileSystems, Files}
+import java.nio.file.attribute.PosixFilePermissions
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
+import org.apache.hadoop.fs.permission.FsPermission
 
 import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure}
 
@@ -23,8 +26,24 @@ final class HadoopCheckpointStorage(root: Path, configuration: Configuration) ex
 
   override def create(name: String): StoredOutput = {
     val path = new Path(root, name)
-    val stream = wrap("create", path)(fileSystem.create(path, false))
-    new Output(stream, path)
+    new Output(wrap("create", path)(createFile(path)), path)
+  }
+
+  /** As Hadoop would. Without its native library, though, Hadoop starts a process to set the permissions of each local file, 3 ms of CPU; a system call does. */
+  private def createFile(path: Path): FSDataOutputStream = fileSystem match {
+    case local: RawLocalFileSystem if HadoopCheckpointStorage.isPlain(local) =>
+      val stream =
+        local.create(path, null, false, 4096, local.getDefaultReplication(path), local.getDefaultBlockSize(path), null)
+      val permission = FsPermission.getFileDefault.applyUMask(FsPermission.getUMask(configuration))
+      val asPosix = PosixFilePermissions.fromString(permission.toString)
+      try Files.setPosixFilePermissions(local.pathToFile(path).toPath, asPosix)
+      catch {
+        case e: IOException =>
+          stream.close()
+          throw e
+      }
+      stream
+    case other => other.create(path, false)
   }
 
   private final class Output(stream: FSDataOutputStream, path: Path) extends StoredOutput {
@@ -106,4 +125,11 @@ final class HadoopCheckpointStorage(root: Path, configuration: Configuration) ex
           e
         )
     }
+}
+
+private object HadoopCheckpointStorage {
+  private val hasPermissions = FileSystems.getDefault.supportedFileAttributeViews.contains("posix")
+
+  /** A subclass may do more when it creates a file, and Windows has other permissions. */
+  def isPlain(local: RawLocalFileSystem): Boolean = hasPermissions && local.getClass == classOf[RawLocalFileSystem]
 }

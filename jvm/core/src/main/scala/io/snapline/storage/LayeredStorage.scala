@@ -19,4 +19,6 @@ final class LayeredStorage(near: CheckpointStorage, far: CheckpointStorage) exte
   }
 
   override def delete(name: String): Boolean = near.delete(name)
+
+  override def fallback: Option[CheckpointStorage] = Some(far)
 }

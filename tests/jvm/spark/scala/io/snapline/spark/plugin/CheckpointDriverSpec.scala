@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
@@ -19,6 +20,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.snapline.checkpoint.CheckpointMetadata
 import io.snapline.error.{InvalidConfiguration, SnaplineException}
 import io.snapline.spark.{LocalSpark, StatefulQuery}
+import io.snapline.storage.{FaultPlan, FaultyFileSystem}
 
 /** Checkpoints of real queries: what is in the folder, what is not, and what a run that goes on from one loads. */
 class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually {
@@ -97,6 +99,67 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
       driver.end("SUSPENDED")
     }
     assert(completed(checkpoint).size == 2, "a stop keeps them")
+  }
+
+  test("a query that stops at once leaves the checkpoint of its barrier") {
+    (0 until 5).foreach { _ =>
+      val checkpoint = folder()
+      val driver = started(checkpoint, intervalMs = 600000)
+      val counted = new Counted(checkpoint)
+      val query = counted.start()
+      counted.batch(query, 1)
+      query.stop()
+      driver.end("SUSPENDED")
+      assert(completed(checkpoint).map(_.batch) == Seq(0))
+    }
+  }
+
+  test("between checkpoints a batch asks the file system for nothing of its state") {
+    spark.sparkContext.hadoopConfiguration.set("fs.faulty.impl", classOf[FaultyFileSystem].getName)
+    val checkpoint = "faulty:" + folder()
+    val driver = started(checkpoint, intervalMs = 600000)
+    val counted = new Counted(checkpoint)
+    val query = counted.start()
+    try {
+      (0 until 3).foreach(counted.batch(query, _))
+      eventually(assert(counts(driver).get("completed").asInt == 1))
+      val plan = FaultPlan.none
+      FaultyFileSystem.plan.set(plan)
+      counted.batch(query, 4)
+      counted.batch(query, 5)
+      // Spark's two logs: an entry is a temporary file that is renamed.
+      val logs = """(create|write|close|status|list|delete|open|read) (\.?\d+(\..+)?|offsets|commits|metadata)""".r
+      assert(plan.operations.filterNot(logs.matches) == Nil)
+      assert(plan.operations.nonEmpty)
+    } finally {
+      FaultyFileSystem.plan.set(FaultPlan.none)
+      query.stop()
+      driver.end("SUSPENDED")
+    }
+  }
+
+  test("Spark's metrics have them under Flink's names") {
+    def metric(name: String): Long = {
+      val sources = SparkEnv.get.metricsSystem.getSourcesByName(s"plugin.${classOf[SnaplinePlugin].getName}")
+      sources.head.metricRegistry.getGauges.get(name).getValue.asInstanceOf[Long]
+    }
+    assert(metric("lastCompletedCheckpointId") == -1 && metric("totalNumberOfCheckpoints") == 0)
+    val checkpoint = folder()
+    val driver = started(checkpoint, intervalMs = 10)
+    val counted = new Counted(checkpoint)
+    val query = counted.start()
+    try {
+      (0 until 2).foreach { i =>
+        counted.batch(query, i)
+        eventually(assert(metric("numberOfCompletedCheckpoints") == i + 1))
+      }
+      assert(metric("totalNumberOfCheckpoints") == 2 && metric("numberOfInProgressCheckpoints") == 0)
+      assert(metric("lastCompletedCheckpointId") == 2 && metric("lastCheckpointDuration") > 0)
+      assert(metric("lastCheckpointFullSize") > 0 && metric("lastCheckpointSize") > 0)
+    } finally {
+      query.stop()
+      driver.end("SUSPENDED")
+    }
   }
 
   test("older checkpoints go, with their files and the log entries below") {
@@ -181,6 +244,21 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     try assertThrows[InvalidConfiguration](started(checkpoint, 1000))
     finally driver.end("SUSPENDED")
     started(checkpoint, 1000).end("SUSPENDED")
+  }
+
+  test("a plain start of a query whose state lags behind its logs is refused, and one of any other is not") {
+    val checkpoint = folder()
+    Files.createDirectories(new java.io.File(checkpoint, "snapline").toPath)
+    val mark = new java.io.File(checkpoint, "snapline/interval").toPath
+    Files.write(mark, Array.emptyByteArray)
+    val counted = new Counted(checkpoint)
+    val failure = intercept[StreamingQueryException](counted.batch(counted.start(), 1))
+    assert(failure.getMessage.contains("SNAPLINE-CONFIG") && failure.getMessage.contains("snapline.start"))
+    assert(stateFiles(checkpoint, ".changelog").isEmpty)
+    Files.delete(mark)
+    val query = counted.start()
+    try counted.batch(query, 1)
+    finally query.stop()
   }
 
   test("the query fails when checkpoints fail more often than it tolerates, and says why") {

@@ -32,7 +32,7 @@ final class ChunkFeed(
   private val rowWriter = access.writer(Frame.RowsPart, StructType(setup.inputSchema.fields ++ marks.fields))
   private val keyWriter = access.writer(Frame.KeysPart, setup.key)
   private val timerWriter = access.writer(Frame.TimersPart, Timers.sent)
-  private val marksRow = new GenericInternalRow(marks.length)
+  private val marksRow = new SpecificInternalRow(marks)
   private val joined = new JoinedRow
   private var sentKeys = 0
   private var sentBytes = 0L
@@ -53,11 +53,11 @@ final class ChunkFeed(
       if (late.isLate(row)) late.divert(row)
       else {
         val slot = keys.slotOf(keyOf(row))
-        marksRow.update(0, slot)
+        marksRow.setInt(0, slot)
         var i = 0
         while (i < byEntry.length) {
           val pair = byEntry(i)._1.note(slot, row, byEntry(i)._2)
-          if (setup.spec.arrow) marksRow.update(i + 1, pair)
+          if (setup.spec.arrow) marksRow.setInt(i + 1, pair)
           i += 1
         }
         rowWriter.write(joined(row, marksRow))

@@ -10,11 +10,11 @@ import org.apache.spark.sql.types._
 /** Keys that begin with a time and keep its order over the whole partition: (time, key). */
 final class TimeOrderedRows(key: StructType, timeName: String, keyName: String) {
   private val schema = TimeOrderedRows.schema(key, timeName, keyName)
-  private val projection = UnsafeProjection.create(schema)
+  // Most tasks have neither timers nor expiries; each of these would be generated for every one.
+  private lazy val projection = UnsafeProjection.create(schema)
   private val row = new GenericInternalRow(2)
-  private val smallest: InternalRow = TimeOrderedRows.smallest(key)
 
-  val empty: UnsafeRow = UnsafeProjection.create(Array[DataType](NullType)).apply(InternalRow(null)).copy()
+  lazy val empty: UnsafeRow = UnsafeProjection.create(Array[DataType](NullType)).apply(InternalRow(null)).copy()
 
   /** Good until the next call. */
   def key(time: Long, of: InternalRow): UnsafeRow = {
@@ -25,13 +25,15 @@ final class TimeOrderedRows(key: StructType, timeName: String, keyName: String) 
 
   /** The earliest entries up to and with `time`, in order of time. */
   def until(store: StateStore, family: String, time: Long, limit: Int): Array[(Long, UnsafeRow)] = {
-    val end = if (time == Long.MaxValue) None else Some(key(time + 1, smallest).copy())
-    val entries = store.rangeScan(None, end, family)
+    // No end is given: it would need a projection in every task, and the first entry that is later ends the scan as well.
+    val entries = store.rangeScan(None, None, family)
     try {
       val found = ArrayBuffer.empty[(Long, UnsafeRow)]
-      while (found.size < limit && entries.hasNext) {
+      var through = true
+      while (through && found.size < limit && entries.hasNext) {
         val entry = entries.next().key
-        found += entry.getLong(0) -> entry.getStruct(1, key.length).copy()
+        through = entry.getLong(0) <= time
+        if (through) found += entry.getLong(0) -> entry.getStruct(1, key.length).copy()
       }
       found.toArray
     } finally entries.close()
@@ -41,11 +43,4 @@ final class TimeOrderedRows(key: StructType, timeName: String, keyName: String) 
 object TimeOrderedRows {
   def schema(key: StructType, timeName: String, keyName: String): StructType =
     new StructType().add(timeName, LongType, nullable = false).add(keyName, key)
-
-  private def smallest(struct: StructType): InternalRow = InternalRow.fromSeq(struct.map { field =>
-    field.dataType match {
-      case inner: StructType => smallest(inner)
-      case other => Literal.default(other).value
-    }
-  })
 }

@@ -33,7 +33,8 @@ final class Timers(keySchema: StructType, store: StateStore, counts: ChangeCount
   /** Takes the earliest due timers out of the store, `limit` at most. */
   def take(domain: Byte, due: Long, limit: Int): Timers.Round = {
     val family = Timers.family(domain)
-    val found = rows.until(store, family, due, limit + 1)
+    // Without a watermark there is nothing to look for.
+    val found = if (due == Long.MinValue) Timers.NoTimers else rows.until(store, family, due, limit + 1)
     val fired = found.take(limit)
     fired.foreach { case (time, key) => store.remove(rows.key(time, key), family) }
     counts.timersFired += fired.length
@@ -54,6 +55,8 @@ object Timers {
   final case class Round(domain: Byte, timers: Array[(Long, UnsafeRow)], through: Long) {
     def isEmpty: Boolean = timers.isEmpty
   }
+
+  private val NoTimers = Array.empty[(Long, UnsafeRow)]
 
   val EventTime: Byte = 0
   val ProcessingTime: Byte = 1

@@ -37,8 +37,10 @@ final class CheckpointDriver private[plugin] (
   private var operators = Map.empty[Long, String]
   private val deletions = new Deletions(folder.delete, folder.root.toString)
   private var coordinator: CheckpointCoordinator = _
+  private var lost: LostAcknowledgements = _
   private var run: Option[UUID] = None
   private var replaying = false
+  private var unfinished = -1L
   private var restored: Option[Long] = None
   private var failure: Option[String] = None
 
@@ -46,7 +48,10 @@ final class CheckpointDriver private[plugin] (
   private var sweepDue = false
 
   worker.scheduleWithFixedDelay(
-    () => event("a tick")(coordinator.tick(now)),
+    () => {
+      lookForLost()
+      event("a tick")(coordinator.tick(now))
+    },
     CheckpointDriver.TickMs,
     CheckpointDriver.TickMs,
     TimeUnit.MILLISECONDS
@@ -57,12 +62,20 @@ final class CheckpointDriver private[plugin] (
   /** The runs that follow replay batches one by one: each is durable at once, and none is a barrier. */
   def replay(): Unit = synchronized { replaying = true }
 
-  /** The runs that follow go on by themselves. */
-  def goOn(): Unit = synchronized { replaying = false }
+  /** The runs that follow go on by themselves.
+    *
+    * @param unfinished
+    *   a batch that an earlier run has planned and not committed; below zero if there is none. A sink that has it already passes over it without running it, so
+    *   that no store would acknowledge anything: it is no barrier.
+    */
+  def goOn(unfinished: Long): Unit = synchronized {
+    replaying = false
+    this.unfinished = unfinished
+  }
 
-  /** Stores whose version is that of this checkpoint load what it names. */
+  /** Stores whose version is that of this checkpoint load what it names; 0: they load whatever is durable. */
   def restoreFrom(checkpoint: Long): Unit = synchronized {
-    restored = Some(checkpoint)
+    restored = Some(checkpoint).filter(_ > 0)
   }
 
   private def restorePath: Option[String] = restored.map(folder.metadataPath)
@@ -85,13 +98,27 @@ final class CheckpointDriver private[plugin] (
   def outcome(request: Long): String = synchronized(requests.outcome(request))
 
   /** The checkpoints of this query since it was started, as JSON with the names of Flink's REST interface. */
-  def history: String =
-    synchronized(if (coordinator == null) CheckpointHistory.Snapshot() else coordinator.history.snapshot).json
+  def history: String = snapshot.json
+
+  private[plugin] def snapshot: CheckpointHistory.Snapshot =
+    synchronized(if (coordinator == null) CheckpointHistory.Snapshot() else coordinator.history.snapshot)
 
   /** The query is over for good, by its owner's word: FINISHED, CANCELED, FAILED or SUSPENDED. Waits until what follows from it is done. */
   def end(how: String): Unit = {
-    event("the end")(coordinator.ended(CheckpointDriver.ending(how), now))
+    val ending = CheckpointDriver.ending(how)
+    if (ending == Ending.Suspended || ending == Ending.Finished) finishPending()
+    event("the end")(coordinator.ended(ending, now))
     close()
+  }
+
+  /** A query that ran for a moment should leave the checkpoint of its last barrier: uploads that are under way get a little time. */
+  private def finishPending(): Unit = {
+    val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CheckpointDriver.LastUploadsMs)
+    def pending: Seq[PendingCheckpoint] = synchronized(if (coordinator == null) Nil else coordinator.inProgress)
+    // Spark's listeners hear of the last commit some time after it.
+    pending.filter(p => p.committedMs.isEmpty && folder.isCommitted(p.batch))
+      .foreach(p => event("the last commit")(coordinator.batchCommitted(p.batch, now)))
+    while (pending.exists(_.committedMs.isDefined) && System.nanoTime() < deadline) Thread.sleep(20)
   }
 
   /** Waits for what was asked for, a checkpoint that is being written among it. */
@@ -117,14 +144,20 @@ final class CheckpointDriver private[plugin] (
       }
       // Spark plans a batch when the one before it is in the commit log.
       enqueue(coordinator.batchCommitted(batch.batch - 1, now))
-      val checkpoint = coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
+      val checkpoint =
+        if (batch.batch == unfinished) None
+        else coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
       operators = batch.operators.map(operator => operator.id -> operator.name).toMap
       TaskBarrier(batch.run, interval = !durableBatches, checkpoint, restorePath)
     }
   }
 
   private def begin(started: UUID): Unit = {
-    if (coordinator == null) coordinator = new CheckpointCoordinator(folder.queryId, settings)
+    if (coordinator == null) {
+      coordinator = new CheckpointCoordinator(folder.queryId, settings)
+      val after = math.min(CheckpointDriver.LookAfterMs, settings.timeoutMs / 2)
+      lost = new LostAcknowledgements(coordinator.query, after, folder.handlesOf)
+    }
     run = Some(started)
     failure = None
     sweepDue = !durableBatches
@@ -153,6 +186,19 @@ final class CheckpointDriver private[plugin] (
   }
 
   private[plugin] def declined(decline: Decline): Unit = event("a decline")(coordinator.declined(decline, now))
+
+  private def lookForLost(): Unit =
+    try {
+      val (search, pending) = synchronized((lost, if (coordinator == null) Nil else coordinator.inProgress))
+      if (search != null) {
+        search.look(pending, now).foreach { ack =>
+          log.info(
+            s"Checkpoint ${ack.checkpoint} of ${folder.root}: the snapshot of ${ack.store} is there, and no executor said so."
+          )
+          acknowledged(ack): Unit
+        }
+      }
+    } catch { case NonFatal(e) => log.warn(s"Snapshots of ${folder.root} could not be looked for.", e) }
 
   // ---- acting
 
@@ -232,6 +278,8 @@ final class CheckpointDriver private[plugin] (
 
 private object CheckpointDriver {
   private val TickMs = 100L
+  private val LookAfterMs = 30000L
+  private val LastUploadsMs = 10000L
   private val CloseWaitMs = 30000L
 
   private def ending(name: String): Ending =

@@ -12,7 +12,7 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 
 import io.snapline.checkpoint._
 import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure}
-import io.snapline.snapshot.{SnapshotCheck, SnapshotSweep}
+import io.snapline.snapshot.{HandleMeta, SnapshotCheck, SnapshotSearch, SnapshotSweep}
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
 /** The checkpoint folder of one query, as its driver uses it. Owns a few threads for what many stores need at once; any thread may call. */
@@ -35,6 +35,8 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   /** Both entries of a batch that is committed. */
   def entries(batch: Long): LogEntries = LogEntries(text(s"offsets/$batch"), text(s"commits/$batch"))
 
+  def isCommitted(batch: Long): Boolean = fileSystem.exists(new Path(root, s"commits/$batch"))
+
   /** Greatest number of a checkpoint, whole or not; 0 if there is none. */
   def highestId: Long = ids.lastOption.getOrElse(0L)
 
@@ -55,6 +57,10 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   def verify(handles: Map[StoreId, StateHandle]): Unit = inParallel(handles.toSeq) { case (store, handle) =>
     new SnapshotCheck(stateOf(store)).check(handle.ref): Unit
   }
+
+  /** Snapshots of a version that a run has made, and the lengths of their handles. */
+  def handlesOf(store: StoreId, version: Long, run: String): Seq[(HandleMeta, Long)] =
+    new SnapshotSearch(stateOf(store)).of(version, run)
 
   /** The checkpoint exists when this returns. */
   def write(metadata: CheckpointMetadata): Long = metadata.write(storage)

@@ -1,17 +1,18 @@
 package io.snapline.spark.plugin
 
+import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.spark.SparkContext
 import org.apache.spark.api.plugin.PluginContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 
-import io.snapline.checkpoint.{Acknowledgement, CoordinatorSettings, Decline, RetentionPolicy}
+import io.snapline.checkpoint._
 import io.snapline.error.InvalidConfiguration
 import io.snapline.keygroup.KeyGroups
 import io.snapline.spark.provider.ProviderSettings
@@ -21,6 +22,11 @@ object Checkpointing {
   private val drivers = new ConcurrentHashMap[String, CheckpointDriver]
   @volatile private var plugin: PluginContext = _
 
+  /** As the Python package names it. */
+  private val IntervalMark = "snapline/interval"
+  private val RememberedRuns = 1000
+  private val plainRuns = mutable.LinkedHashSet.empty[UUID]
+
   private[plugin] def open(context: PluginContext): Unit = plugin = context
 
   private[plugin] def close(): Unit = {
@@ -29,8 +35,7 @@ object Checkpointing {
     drivers.clear()
   }
 
-  /** False for all sessions without `snapline.start`: their plans are not looked at. */
-  def isActive: Boolean = !drivers.isEmpty
+  private[plugin] def histories: Seq[CheckpointHistory.Snapshot] = drivers.values.asScala.toSeq.map(_.snapshot)
 
   /** Registers the query that is about to start on this checkpoint folder. Whoever calls closes it when the query has ended for good.
     *
@@ -93,10 +98,27 @@ object Checkpointing {
   }
 
   /** Called on the stream's thread; what it sets reaches the tasks of this batch. */
-  def planned(batch: PlannedBatch, context: SparkContext): Unit = {
-    val driver = drivers.get(new Path(batch.stateFolder).getParent.toString)
-    if (driver != null) context.setLocalProperty(TaskBarrier.Property, driver.planned(batch).text)
+  def planned(batch: PlannedBatch, session: SparkSession): Unit = {
+    val root = new Path(batch.stateFolder).getParent
+    val driver = drivers.get(root.toString)
+    if (driver != null) session.sparkContext.setLocalProperty(TaskBarrier.Property, driver.planned(batch).text)
+    else if (firstBatch(batch)) refuseLagging(root, SessionInternals.hadoopConfiguration(session))
   }
+
+  private def firstBatch(batch: PlannedBatch): Boolean = plainRuns.synchronized {
+    val isFirst = plainRuns.add(batch.run)
+    if (plainRuns.size > RememberedRuns) plainRuns -= plainRuns.head
+    isFirst
+  }
+
+  /** A plain start would form batches anew that the sink has, or go on from state that is not there. */
+  private def refuseLagging(root: Path, configuration: Configuration): Unit =
+    if (root.getFileSystem(configuration).exists(new Path(root, IntervalMark))) {
+      throw new InvalidConfiguration(
+        s"The query on $root was last started with snapline.start() and checkpoints at an interval: its state in storage lags behind its logs.",
+        "start it with snapline.start(writer, config); with interval=None it goes on as a query like any other, from then on."
+      )
+    }
 
   /** Whether the store may build its next snapshot on this one. */
   private[plugin] def acknowledged(ack: Acknowledgement): Boolean =

@@ -16,6 +16,9 @@ class SnaplinePlugin extends SparkPlugin {
       Collections.emptyMap()
     }
 
+    override def registerMetrics(appId: String, plugin: PluginContext): Unit =
+      new CheckpointMetrics(() => Checkpointing.histories).register(plugin.metricRegistry())
+
     /** On Spark's one dispatcher thread: whatever takes time is put off. Answers whether the store may build its next snapshot on this one. */
     override def receive(message: AnyRef): AnyRef = message match {
       case ack: Acknowledgement => Boolean.box(Checkpointing.acknowledged(ack))

@@ -30,10 +30,7 @@ private[spark] final class TaskCheckpoint(
       asyncMs: Long,
       mayReuse: () => Unit
   ): Unit = {
-    val files = meta.files.map(file => SharedFile(file.uid, file.length, file.crc32c))
-    val full = meta.stateBytes + handleBytes
-    val handle =
-      StateHandle(meta.ref, files, full, meta.uploadedFiles, meta.uploadedBytes, syncMs, asyncMs, handleBytes)
+    val handle = TaskCheckpoint.handle(meta, handleBytes, syncMs, asyncMs)
     val ack = Acknowledgement(query, run, checkpoint, store, handle)
     arrived(() => tell(ack, granted => if (granted) mayReuse()))
   }
@@ -53,4 +50,17 @@ private[spark] final class TaskCheckpoint(
     ready.foreach(_.apply())
     ready = None
   }
+}
+
+private[plugin] object TaskCheckpoint {
+  def handle(meta: HandleMeta, handleBytes: Long, syncMs: Long, asyncMs: Long): StateHandle = StateHandle(
+    meta.ref,
+    meta.files.map(file => SharedFile(file.uid, file.length, file.crc32c)),
+    meta.stateBytes + handleBytes,
+    meta.uploadedFiles,
+    meta.uploadedBytes,
+    syncMs,
+    asyncMs,
+    handleBytes
+  )
 }

@@ -36,6 +36,7 @@ object ProviderSettings {
   val ChangelogCompression: String = Prefix + "state.changelog.compression"
   val MaxParallelism: String = Prefix + "max-parallelism"
   val SnapshotThreads: String = Prefix + "snapshot.threads"
+  val LocalBackup: String = CoordinatorSettings.Prefix + "local-backup.enabled"
 
   private val known =
     Set(NativeMemory, TableFraction, Compression, ChangelogCompression, MaxParallelism, SnapshotThreads) ++
@@ -78,7 +79,8 @@ object ProviderSettings {
         retain = conf.minVersionsToRetain,
         minStale = conf.minVersionsToDelete,
         maxDeletes = conf.maxVersionsToDeletePerMaintenance,
-        policy = SnapshotPolicy(minChangelogs = conf.minDeltasForSnapshot)
+        policy = SnapshotPolicy(minChangelogs = conf.minDeltasForSnapshot),
+        localBackup = choice(LocalBackup, Seq("true", "false")) == "true"
       )
     )
   }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.IncompatibleState
-import io.snapline.snapshot.{BackendFactory, Origin, VersionedState, VersionRef}
+import io.snapline.snapshot.{BackendFactory, NearFolder, Origin, VersionedState, VersionRef}
 import io.snapline.spark.plugin.CheckpointFolder
 import io.snapline.state.KeyedBackend
 import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings}
@@ -53,9 +53,14 @@ private[spark] final class StateLocation(
     Origin(io.snapline.spark.SparkLineCheck.version, runId.toString, properties),
     check,
     snapshotMade,
-    near = Some(new HadoopCheckpointStorage(new Path(new File(local, "changelogs").toURI), configuration)),
+    near = Some(near),
     pinned = () => namedByCheckpoints
   )
+
+  private def near: NearFolder = {
+    val folder = new File(local, "near")
+    NearFolder(folder, new HadoopCheckpointStorage(new Path(folder.toURI), configuration))
+  }
 
   private def namedByCheckpoints: Set[VersionRef] = {
     val store = StoreId(id.operatorId, id.partitionId, id.storeName)

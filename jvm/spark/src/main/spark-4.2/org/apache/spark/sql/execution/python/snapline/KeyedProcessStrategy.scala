@@ -2,50 +2,23 @@ package org.apache.spark.sql.execution.python.snapline
 
 import java.util.UUID
 
-import org.apache.spark.api.python.PythonEvalType
-import org.apache.spark.sql.catalyst.expressions.PythonUDF
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, TransformWithStateInPySpark}
-import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UpdateEventTimeWatermarkColumn}
 import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, WatermarkSupport}
 import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.NullType
 
 object KeyedProcessStrategy extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case keyed: KeyedProcess =>
-      val streaming = keyed.child.isStreaming
       val eventTime = WatermarkSupport.findEventTimeColumn(keyed.child.output, allowMultipleEventTimeColumns = true)
-      val udf = PythonUDF(
-        keyed.function.spec.function,
-        keyed.function.python,
-        DataTypeUtils.fromAttributes(keyed.output),
-        Nil,
-        PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF,
-        udfDeterministic = true
-      )
-      new KeyedProcessExec(
-        udf,
-        keyed.keys,
-        keyed.output,
-        OutputMode.Update(),
-        if (eventTime.isDefined) TimeMode.EventTime() else TimeMode.None(),
-        if (streaming) None else Some(boundedState),
-        if (streaming) None else Some(System.currentTimeMillis()),
-        None,
-        None,
-        None,
-        TransformWithStateInPySpark.UserFacingDataType.PYTHON_ROW,
-        planLater(keyed.child),
-        streaming,
-        hasInitialState = false,
-        LocalTableScanExec(Nil, Nil, None),
-        Nil,
-        new StructType(),
-        keyed.function,
-        keyed.order
-      ) :: Nil
+      val timeMode = if (eventTime.isDefined) TimeMode.EventTime() else TimeMode.None()
+      val bounded = if (keyed.child.isStreaming) None else Some((boundedState, System.currentTimeMillis()))
+      operator(keyed, timeMode, bounded, planLater(keyed.child)) :: Nil
+    case UpdateEventTimeWatermarkColumn(column, Some(delay), keyed: KeyedProcess) =>
+      KeyedOutputTimeExec(column, delay, planLater(keyed)) :: Nil
     case _ => Nil
   }
 
@@ -58,4 +31,42 @@ object KeyedProcessStrategy extends SparkStrategy {
     numPartitions = org.apache.spark.sql.internal.SQLConf.get.numShufflePartitions,
     stateStoreCkptIds = None
   )
+
+  /** Before Spark has filled in what belongs to a micro-batch.
+    *
+    * @param bounded
+    *   the state of a bounded table, and its time; a stream gets both from Spark
+    */
+  private def operator(
+      keyed: KeyedProcess,
+      timeMode: TimeMode,
+      bounded: Option[(StatefulOperatorStateInfo, Long)],
+      child: SparkPlan
+  ): SparkPlan = {
+    val nothing = Literal.create(null, NullType)
+    new KeyedProcessExec(
+      keyDeserializer = nothing,
+      valueDeserializer = nothing,
+      groupingAttributes = keyed.keys,
+      dataAttributes = keyed.output,
+      statefulProcessor = null,
+      timeMode = timeMode,
+      outputMode = OutputMode.Update(),
+      keyEncoder = null,
+      outputObjAttr = keyed.keys.head,
+      stateInfo = bounded.map(_._1),
+      batchTimestampMs = bounded.map(_._2),
+      prevBatchTimestampMs = None,
+      eventTimeWatermarkForLateEvents = None,
+      eventTimeWatermarkForEviction = None,
+      child = child,
+      isStreaming = bounded.isEmpty,
+      hasInitialState = false,
+      initialStateGroupingAttrs = Nil,
+      initialStateDataAttrs = keyed.order,
+      initialStateDeserializer = nothing,
+      initialState = LocalTableScanExec(Nil, Nil, None),
+      function = keyed.function
+    )
+  }
 }

@@ -11,6 +11,9 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.{
+  StateVariableType, TransformWithStateVariableInfo
+}
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.streaming.state.SchemaHelper.SchemaWriter
 
@@ -73,6 +76,17 @@ private[snapline] object KeyedStateSchemas {
     "fields may be added if they are nullable, removed, or widened without loss; set back the rest, give the state " +
       "another name, or start the query with a new checkpoint."
   )
+
+  /** What the `statestore` reader is told of the states. */
+  def variables(states: Seq[StateSpec]): Map[String, TransformWithStateVariableInfo] =
+    states.map { state =>
+      val kind = state.kind match {
+        case StateSpec.ListKind => StateVariableType.ListState
+        case StateSpec.MapKind => StateVariableType.MapState
+        case _ => StateVariableType.ValueState
+      }
+      state.name -> TransformWithStateVariableInfo(state.name, kind, state.ttl)
+    }.toMap
 
   /** The states whose schema has ever changed, from what Spark read of the schema files. */
   def histories(info: StatefulOperatorStateInfo, states: Seq[StateSpec]): Seq[SchemaHistory] =

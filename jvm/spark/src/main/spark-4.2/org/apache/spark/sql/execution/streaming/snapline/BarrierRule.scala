@@ -12,13 +12,11 @@ import io.snapline.spark.plugin.{Checkpointing, PlannedBatch, PlannedOperator}
   */
 object BarrierRule extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = plan => {
-    if (Checkpointing.isActive) {
-      val writers = plan.collect { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }
-      writers.headOption.foreach { first =>
-        val info = first.getStateInfo
-        val batch = PlannedBatch(info.checkpointLocation, info.queryRunId, info.storeVersion, writers.map(operator))
-        Checkpointing.planned(batch, plan.session.sparkContext)
-      }
+    val writers = plan.collect { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }
+    writers.headOption.foreach { first =>
+      val info = first.getStateInfo
+      val batch = PlannedBatch(info.checkpointLocation, info.queryRunId, info.storeVersion, writers.map(operator))
+      Checkpointing.planned(batch, plan.session)
     }
     plan
   }

@@ -1,0 +1,159 @@
+"""State on a store that is far away: what a batch costs, and what is written, with checkpoints at an interval."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from pyspark.sql import functions as F
+
+from snapline_bench import cpu, provider
+from snapline_bench.events import SumEvents, prepare
+from snapline_bench.goal import Goal, Part
+from snapline_bench.job import Job, Result
+from snapline_bench.provider import OURS, Provider
+from snapline_bench.session import open_session
+from snapline_bench.stream import Stream, Workload, summary
+from snapline_bench.written import Written, WrittenWatch, plus
+
+FAST, EVERY = "fast", "every-batch"
+NAMES = (FAST, OURS, EVERY, "changelog", "rocksdb", "hdfs")
+TITLES = {
+    FAST: "Snapline, interval, near",
+    OURS: "Snapline, interval, far",
+    EVERY: "Snapline, every batch, far",
+}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """
+    `latency_ms`, `mb_s`: of the far store. `below`: what lies there, by a pattern of paths; Spark's two logs are on the
+    near one, unless it is `.*`. `interval_s`: between checkpoints. `pace_s`: a batch starts at most this often.
+    """
+
+    keys: int = 100_000
+    rows: int = 20_000
+    warm_up: int = 10
+    batches: int = 150
+    latency_ms: int = 50
+    mb_s: int = 50
+    below: str = ".*/(state|snapline)/.*"
+    interval_s: float = 10.0
+    pace_s: float = 0.2
+    memory: str = "4g"
+
+    def events(self) -> SumEvents:
+        return SumEvents(self.rows, self.keys, self.warm_up + self.batches)
+
+
+QUICK = Sizes(batches=40, warm_up=5)
+REPS = 3
+WORKLOAD = Workload("key bigint, value bigint", lambda events: events.groupBy("key").agg(F.sum("value").alias("sum")))
+FIGURES = {
+    "wall_ms": "batch ms",
+    "wall_p90_ms": "90 % of batches, ms",
+    "cpu_s_batch": "CPU s / batch",
+    "files_min": "files / min at 5 batches/s",
+    "mb_min": "MB / min at 5 batches/s",
+    "checkpoints": "checkpoints",
+}
+GOALS = [
+    Goal("wall_ms", Part.WHOLE, FAST, 1.1),
+    Goal("wall_ms", Part.WHOLE, "changelog", 0.2),
+    Goal("wall_ms", Part.WHOLE, "rocksdb", 0.2),
+    Goal("wall_ms", Part.WHOLE, EVERY, None),
+    Goal("files_min", Part.WHOLE, "changelog", 0.1),
+    Goal("mb_min", Part.WHOLE, "changelog", 0.1),
+]
+
+
+def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
+    """Snapline's jar serves three of them."""
+    found = provider.find_snapline_jar(jar)
+    theirs = {each.name: each for each in (provider.CHANGELOG, provider.ROCKSDB, provider.HDFS)}
+    chosen = []
+    for name in names:
+        if name in theirs:
+            chosen.append(theirs[name])
+        elif found is not None:
+            ours = {
+                "spark.sql.extensions": "io.snapline.spark.SnaplineExtension",
+                "spark.plugins": "io.snapline.spark.plugin.SnaplinePlugin",
+                **settings,
+            }
+            chosen.append(replace(provider.snapline_provider(found, ours), name=name, title=TITLES[name]))
+    return chosen
+
+
+def measure(job: Job) -> Result:
+    sizes = Sizes(**job.sizes)
+    batches = prepare(sizes.events(), job.data)
+    folder = job.scratch / "checkpoint"
+    near = job.provider.name == FAST
+    jars = [str(job.null_jar), *job.provider.jars]
+    far = {
+        "spark.driver.extraClassPath": ":".join(jars),
+        "spark.hadoop.fs.slow.impl": "io.snapline.bench.SlowFileSystem",
+        "spark.hadoop.fs.slow.latency-ms": str(sizes.latency_ms),
+        "spark.hadoop.fs.slow.bytes-per-second": str(sizes.mb_s << 20),
+        "spark.hadoop.fs.slow.below": sizes.below,
+    }
+    configured = replace(job.provider, settings={**job.provider.settings, **far})
+    spark = open_session(configured, job.null_jar, job.scratch, maintenance="30s", memory=sizes.memory)
+    stream = Stream(spark, WORKLOAD, job.scratch, str(folder) if near else f"slow:{folder}")
+    watches = [WrittenWatch(folder / "state"), WrittenWatch(folder / "snapline")]
+    interval = job.provider.name in (FAST, OURS)
+    stream.start(_starter(sizes.interval_s) if interval else None)
+    for batch in batches[: sizes.warm_up]:
+        stream.land([batch])
+        stream.drain()
+    for watch in watches:
+        watch.new()
+
+    before = cpu.read()
+    total, measured = Written(), []
+    for batch in batches[sizes.warm_up :]:
+        due = time.monotonic() + sizes.pace_s
+        stream.land([batch])
+        measured += [summary(progress) for progress in stream.drain()]
+        for watch in watches:
+            total = plus(total, watch.new())
+        time.sleep(max(0.0, due - time.monotonic()))
+    usage = cpu.read().since(before)
+    checkpoints = _completed(stream) if interval else 0
+    stream.stop()
+    spark.stop()
+    walls = sorted(batch["wall_ms"] for batch in measured)
+    per_minute = 300 / sizes.batches
+    return {
+        "figures": {
+            "wall_ms": median(walls),
+            "wall_p90_ms": walls[int(len(walls) * 0.9)],
+            "cpu_s_batch": usage.cpu_s / sizes.batches,
+            "files_min": total.files * per_minute,
+            "mb_min": total.bytes / 1e6 * per_minute,
+            "checkpoints": checkpoints,
+            "others": usage.others,
+        },
+        "batches": measured,
+        "sizes": asdict(sizes),
+    }
+
+
+def _starter(interval_s: float) -> Any:
+    import snapline
+
+    config = snapline.CheckpointConfig(interval=timedelta(seconds=interval_s), num_retained=2)
+    return lambda writer: snapline.start(writer, config)
+
+
+def _completed(stream: Stream) -> int:
+    query: Any = stream.query
+    counts = query.checkpoints()["counts"]
+    assert counts["failed"] == 0, counts
+    return int(counts["completed"])

@@ -1,0 +1,117 @@
+"""The input of the drill, and what its queries make of it: without Spark."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+START = 1_700_000_000_000
+KEYS = 5
+ROWS = 12
+DELAY, TIMER, WINDOW = 20_000, 15_000, 10_000
+
+Row = tuple[int, int, int]
+"""Key, time in ms, value."""
+
+
+def make_input(folder: Path, files: int) -> list[list[Row]]:
+    """A file is a micro-batch: the file source takes them in the order of their times."""
+    folder.mkdir(parents=True)
+    chance = random.Random(5)
+    batches = []
+    for number in range(files):
+        # Within the delay of the watermark, each at a time of its own.
+        times = chance.sample(range(number * 7_000, number * 7_000 + 12_000), ROWS)
+        if number >= 10:
+            times[0] = chance.randrange(5_000)  # far behind it
+        batch = [(chance.randrange(KEYS), START + time, number * 100 + place) for place, time in enumerate(times)]
+        path = folder / f"{number:03}.json"
+        path.write_text("".join(json.dumps({"k": k, "t": t, "v": v}) + "\n" for k, t, v in batch))
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+        batches.append(batch)
+    return batches
+
+
+def read_input(folder: Path) -> list[list[Row]]:
+    rows = [[json.loads(line) for line in path.read_text().splitlines()] for path in sorted(folder.glob("*.json"))]
+    return [[(row["k"], row["t"], row["v"]) for row in batch] for batch in rows]
+
+
+@dataclass
+class Expected:
+    """Output and final state, each sorted; the clock times of `chains` are left out."""
+
+    output: dict[str, list[list[object]]] = field(default_factory=dict)
+    state: dict[str, list[list[object]]] = field(default_factory=dict)
+
+
+def expect(batches: list[list[Row]]) -> Expected:
+    expected = Expected()
+    _windows(expected, batches)
+    _chains(expected, batches)
+    _totals(expected, batches)
+    return expected
+
+
+def _watermarks(batches: list[list[Row]]) -> list[int]:
+    """Of each batch, and of the one without rows at the end."""
+    marks, newest = [0], 0
+    for batch in batches:
+        newest = max([newest, *(time for _, time, _ in batch)])
+        marks.append(newest - DELAY)
+    return marks
+
+
+def _windows(expected: Expected, batches: list[list[Row]]) -> None:
+    marks = _watermarks(batches)
+    windows: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for batch, mark in zip(batches, marks[:-1], strict=True):
+        for k, t, v in batch:
+            if t > mark:
+                windows[t // WINDOW * WINDOW, k].append(v)
+    rows = sorted([start, k, len(values), sum(values)] for (start, k), values in windows.items())
+    expected.output["windows"] = [row for row in rows if row[0] + WINDOW <= marks[-1]]
+    expected.state["windows"] = [row for row in rows if row[0] + WINDOW > marks[-1]]
+
+
+def _chains(expected: Expected, batches: list[list[Row]]) -> None:
+    chains: dict[int, tuple[int, str]] = {}
+    timers: dict[int, set[int]] = defaultdict(set)
+    output: list[list[object]] = []
+
+    def link(k: int, what: str, number: int) -> None:
+        n, before = chains.get(k, (0, ""))
+        digest = hashlib.sha256(f"{before}|{what}|{number}".encode()).hexdigest()[:16]
+        chains[k] = n + 1, digest
+        output.append([k, n + 1, what, digest])
+
+    for batch, mark in zip([*batches, []], _watermarks(batches), strict=True):
+        for k, t, v in sorted(batch):
+            if t > mark:
+                timers[k].add(t + TIMER)
+                link(k, "row", v)
+        for k in timers:
+            due = sorted(time for time in timers[k] if time <= mark)
+            timers[k] -= set(due)
+            for time in due:
+                link(k, "timer", time)
+    expected.output["chains"] = sorted(output)
+    expected.state["chains"] = sorted([k, n, digest] for k, (n, digest) in chains.items())
+
+
+def _totals(expected: Expected, batches: list[list[Row]]) -> None:
+    """The watermark has no part in it: the key is no time."""
+    totals: dict[int, tuple[int, int, int]] = {}
+    output: list[list[object]] = []
+    for batch in batches:
+        for k, t, v in batch:
+            n, s, last = totals.get(k, (0, 0, 0))
+            totals[k] = n + 1, s + v, max(last, t)
+        output += ([k, *totals[k]] for k in {k for k, _, _ in batch})
+    expected.output["totals"] = sorted(output)
+    expected.state["totals"] = sorted([k, *total] for k, total in totals.items())

@@ -1,0 +1,37 @@
+"""Executors are killed under a query with checkpoints: it replays and goes on by itself, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from ..cluster.test_cluster import executors
+from .check import check_output
+from .expected import expect, make_input
+from .life import Life
+
+FILES = 14
+KILLED_AT = (4, 9)
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_a_query_goes_on_by_itself_when_executors_are_killed(version: str, tmp_path: Path) -> None:
+    batches = make_input(tmp_path / "input", FILES)
+    arguments = [str(tmp_path), "--input", str(tmp_path / "input"), "--local", str(tmp_path / "local")]
+    arguments += ["--master", "local-cluster[2,1,1024]", "--format", version, "--interval", "3", "--restarts", "20"]
+    life = Life([*arguments, "--queries", "chains", "totals"], tmp_path / "life.log")
+    try:
+        for batch in KILLED_AT:
+            assert life.wait_for(f"batch totals {batch}\n"), life.log
+            os.kill(executors(life.pid)[0], signal.SIGKILL)
+        assert life.end() == 0, life.log.read_text(errors="replace")[-5000:]
+    finally:
+        life.kill()
+    check_output(tmp_path, expect(batches))
+    # The state that was on the executors alone is gone: the queries really were started again.
+    restarts = re.findall(r'ended \w+ .*"restarts": (\d+)', life.log.read_text(errors="replace"))
+    assert sum(map(int, restarts)) > 0

@@ -1,0 +1,106 @@
+package org.apache.spark.sql.execution.python.snapline
+
+import scala.collection.mutable
+
+import io.snapline.spark.operator._
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
+import org.apache.spark.sql.execution.streaming.state.StateStore
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.TimeMode
+import org.apache.spark.util.CompletionIterator
+
+/** What the tasks of one micro-batch run.
+  *
+  * @param artifact
+  *   whose files the Python workers see
+  * @param earliest
+  *   is told of timers in processing time that are still to fire
+  */
+private[snapline] final class KeyedRun(
+    operator: KeyedProcessExec,
+    setup: TaskSetup,
+    artifact: Option[String],
+    earliest: EarliestTime
+) extends Serializable {
+
+  /** Runs one partition; `finish` ends with its store when the last row has been taken. */
+  def start(store: StateStore, rows: Iterator[InternalRow])(finish: () => Unit): Iterator[InternalRow] = {
+    val started = System.nanoTime()
+    setup.families.foreach(_.createIn(store))
+    new StateMigration(setup.histories, store).run()
+    val counts = new ChangeCounts
+    val late = mutable.Queue.empty[InternalRow]
+    val schemaOf = ArrowSchemas.of(setup.timeZone) _
+    val stage = new TaskStage(setup, store, counts, schemaOf, ArrowSchemas.allocator("keyed process"))
+    val task = stage.open(rows, lateRule(late), late) { () =>
+      val link = new PythonWorkerLink(operator.function.python, artifact, operator.workerMetrics)
+      link.start(TaskContext.get())
+      link
+    }
+    val emitted = operator.longMetric("numOutputRows")
+    CompletionIterator[InternalRow, Iterator[InternalRow]](
+      task, {
+        stage.cleanUp()
+        operator.longMetric("allUpdatesTimeMs") += millisSince(started)
+        KeyedMetrics.report(operator.metrics, counts, task)
+        stage.nextProcessingTimer.foreach(earliest.add)
+        stage.close()
+        val committing = System.nanoTime()
+        finish()
+        operator.longMetric("commitTimeMs") += millisSince(committing)
+        operator.reportStore(store)
+      }
+    ).map { row =>
+      emitted += 1
+      row
+    }
+  }
+
+  private def millisSince(nanos: Long): Long = (System.nanoTime() - nanos) / 1000000
+
+  /** Spark's rule for late rows; they are counted, and go to a side output if one was named. */
+  private def lateRule(late: mutable.Queue[InternalRow]): LateRule =
+    operator.watermarkPredicateForDataForLateEvents match {
+      case Some(predicate) if setup.streaming && operator.timeMode == TimeMode.EventTime() =>
+        val dropped = operator.longMetric("numRowsDroppedByWatermark")
+        val toOutput = setup.spec.lateOutput.map(LateRule.projection(setup, _))
+        new LateRule(
+          row => predicate.eval(row),
+          row => {
+            dropped += 1
+            toOutput.foreach(projection => late += projection(row).copy())
+          }
+        )
+      case _ => LateRule.None
+    }
+}
+
+private object KeyedRun {
+
+  /** What the plan of a micro-batch, with its watermarks and state filled in by Spark, has to tell its tasks. */
+  def setup(plan: KeyedProcessExec, conf: SQLConf): TaskSetup = {
+    val input = plan.child.output
+    val spec = plan.function.spec
+    val eventTime = WatermarkSupport.findEventTimeColumnIndex(input, allowMultipleEventTimeColumns = true)
+    TaskSetup(
+      spec,
+      input,
+      plan.groupingAttributes.map(key => input.indexWhere(_.exprId == key.exprId)),
+      DataTypeUtils.fromAttributes(plan.output),
+      plan.getStateInfo.storeVersion,
+      plan.batchTimestampMs.getOrElse(0L),
+      if (!plan.isStreaming) Some(Long.MaxValue)
+      else if (eventTime.isDefined) plan.eventTimeWatermarkForEviction
+      else None,
+      eventTime,
+      conf.sessionLocalTimeZone,
+      plan.isStreaming,
+      ExchangeLimits.read(name => Option(conf.getConfString(name, null))),
+      if (plan.isStreaming && !plan.usesAvro) KeyedStateSchemas.histories(plan.getStateInfo, spec.states) else Nil
+    )
+  }
+}

@@ -1,0 +1,40 @@
+"""Queries that start side by side all keep their logs."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from snapline.query.long_logs import FOR_EVER, RETAIN, long_logs
+
+
+class Settings(dict[str, str]):
+    """A session's."""
+
+    def set(self, key: str, value: str) -> None:
+        self[key] = value
+
+    def unset(self, key: str) -> None:
+        self.pop(key, None)
+
+
+@pytest.mark.parametrize("before", [{}, {RETAIN: "7"}])
+def test_logs_are_long_for_each_of_many_starts_and_then_as_before(before: dict[str, str]) -> None:
+    settings = Settings(before)
+    together = Barrier(8)
+
+    def start(_: int) -> set[str | None]:
+        together.wait()
+        seen = set()
+        for _ in range(20):
+            with long_logs(settings):
+                time.sleep(0.0005)
+                seen.add(settings.get(RETAIN))
+        return seen
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set().union(*pool.map(start, range(8))) == {FOR_EVER}
+    assert settings == before
