@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from snapline.cli.text import console, duration, moment, number, print_json, share, size, table
+from snapline.cli.text import console, duration, moment, number, print_json, size, table
 from snapline.errors import CheckpointDamaged, SnaplineError, StateNotFound
 from snapline.inspect import CheckpointFolder, NumberedCheckpoint, NumberedSummary, ReplayProgress, Restart, Status
 from snapline.inspect.store_files import StoreKey
@@ -19,21 +19,21 @@ _COLOURS = {Status.COMPLETE: "green", Status.DAMAGED: "red", Status.SET_ASIDE: "
 
 
 def as_table(checkpoints: Sequence[NumberedSummary]) -> Table:
-    """The newest first."""
-    numbers = ("checkpoint", "batch", "duration", "stores", "state", "checkpointed", "of it")
-    columns = ("checkpoint", "kind", "batch", "triggered", *numbers[2:], "status")
-    made = table("Numbered checkpoints", *columns, numbers=numbers)
+    """The newest first, in the 80 columns of a terminal."""
+    numbers = ("id", "batch", "took", "stores", "state", "written")
+    columns = ("id", "kind", "batch", "triggered", *numbers[2:], "status")
+    made = table("Numbered checkpoints (written: by the checkpoint itself)", *columns, numbers=numbers)
     for each in reversed(checkpoints):
         made.add_row(
             number(each.id),
             each.kind or "-",
             number(each.batch),
-            moment(each.triggered),
+            # Without the year, which `describe` shows.
+            moment(each.triggered)[5:] or "-",
             duration(each.duration),
             number(each.stores),
             size(each.state_size),
             size(each.checkpointed_size),
-            share(each.checkpointed_size or 0, each.state_size or 0),
             Text(each.status, _COLOURS[Status(each.status)]),
         )
     return made
