@@ -50,27 +50,48 @@ class Expected:
     state: dict[str, list[list[object]]] = field(default_factory=dict)
 
 
-def expect(batches: list[list[Row]]) -> Expected:
+@dataclass(frozen=True)
+class Batch:
+    """A micro-batch as the offset log has it: the last file it takes in, and its watermark.
+
+    Where a life ends decides about both. Killed between the log of the file source and its own, Spark takes two files
+    into the next batch; a batch that the file sink has already is passed over, and moves the watermark one batch later;
+    and after a kill between the last file and the batch without rows, there is none.
+    """
+
+    last: int
+    watermark: int
+
+
+Plans = dict[str, list[Batch]]
+"""By query."""
+
+
+def expect(files: list[list[Row]], plans: Plans) -> Expected:
     expected = Expected()
-    _windows(expected, batches)
-    _chains(expected, batches)
-    _totals(expected, batches)
+    for name, run in (("windows", _windows), ("chains", _chains), ("totals", _totals)):
+        if name in plans:
+            ends = [-1, *(batch.last for batch in plans[name])]
+            assert ends[-1] == len(files) - 1, f"{name} has not taken in all files"
+            parts = [files[ends[i] + 1 : ends[i + 1] + 1] for i in range(len(ends) - 1)]
+            batches = [[row for file in part for row in file] for part in parts]
+            marks = [batch.watermark for batch in plans[name]]
+            _check_watermarks(batches, marks)
+            run(expected, batches, marks)
     return expected
 
 
-def _watermarks(batches: list[list[Row]]) -> list[int]:
-    """Of each batch, and of the one without rows at the end."""
-    marks, newest = [0], 0
-    for batch in batches:
+def _check_watermarks(batches: list[list[Row]], marks: list[int]) -> None:
+    """A watermark never goes back, and never runs ahead of the rows."""
+    newest = DELAY
+    for batch, mark, before in zip(batches, marks, [0, *marks], strict=False):
+        assert before <= mark <= newest - DELAY
         newest = max([newest, *(time for _, time, _ in batch)])
-        marks.append(newest - DELAY)
-    return marks
 
 
-def _windows(expected: Expected, batches: list[list[Row]]) -> None:
-    marks = _watermarks(batches)
+def _windows(expected: Expected, batches: list[list[Row]], marks: list[int]) -> None:
     windows: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for batch, mark in zip(batches, marks[:-1], strict=True):
+    for batch, mark in zip(batches, marks, strict=True):
         for k, t, v in batch:
             if t > mark:
                 windows[t // WINDOW * WINDOW, k].append(v)
@@ -79,7 +100,7 @@ def _windows(expected: Expected, batches: list[list[Row]]) -> None:
     expected.state["windows"] = [row for row in rows if row[0] + WINDOW > marks[-1]]
 
 
-def _chains(expected: Expected, batches: list[list[Row]]) -> None:
+def _chains(expected: Expected, batches: list[list[Row]], marks: list[int]) -> None:
     chains: dict[int, tuple[int, str]] = {}
     timers: dict[int, set[int]] = defaultdict(set)
     output: list[list[object]] = []
@@ -90,7 +111,7 @@ def _chains(expected: Expected, batches: list[list[Row]]) -> None:
         chains[k] = n + 1, digest
         output.append([k, n + 1, what, digest])
 
-    for batch, mark in zip([*batches, []], _watermarks(batches), strict=True):
+    for batch, mark in zip(batches, marks, strict=True):
         for k, t, v in sorted(batch):
             if t > mark:
                 timers[k].add(t + TIMER)
@@ -104,7 +125,7 @@ def _chains(expected: Expected, batches: list[list[Row]]) -> None:
     expected.state["chains"] = sorted([k, n, digest] for k, (n, digest) in chains.items())
 
 
-def _totals(expected: Expected, batches: list[list[Row]]) -> None:
+def _totals(expected: Expected, batches: list[list[Row]], marks: list[int]) -> None:
     """The watermark has no part in it: the key is no time."""
     totals: dict[int, tuple[int, int, int]] = {}
     output: list[list[object]] = []

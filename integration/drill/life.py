@@ -2,24 +2,57 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
+
+from .expected import Batch
 
 JOB = Path(__file__).with_name("job.py")
 LIFE_SECONDS = 300
 """No life lasts as long: something hangs."""
 
 
+class Plans:
+    """What the queries' offset logs have said of their batches. They are purged: somebody has to look all the time."""
+
+    def __init__(self, checkpoints: Path, before: Plans | None = None) -> None:
+        self._checkpoints = checkpoints
+        self._batches: dict[str, dict[int, Batch]] = {}
+        if before is not None:
+            before.look()
+            self._batches = {name: dict(batches) for name, batches in before._batches.items()}
+
+    def look(self) -> None:
+        for path in self._checkpoints.glob("*/offsets/[0-9]*"):
+            query = self._batches.setdefault(path.parent.parent.name, {})
+            number = int(path.name)
+            if number not in query:
+                try:
+                    _, settings, offset = path.read_text().splitlines()
+                except (FileNotFoundError, ValueError):
+                    continue  # it is hidden right now
+                query[number] = Batch(json.loads(offset)["logOffset"], json.loads(settings)["batchWatermarkMs"])
+
+    def whole(self) -> dict[str, list[Batch]]:
+        self.look()
+        for name, batches in self._batches.items():
+            assert sorted(batches) == list(range(len(batches))), (
+                f"{self._checkpoints}: {name} was not looked at in time"
+            )
+        return {name: [batches[number] for number in sorted(batches)] for name, batches in self._batches.items()}
+
+
 class Life:
     """`job.py …` and its JVM. What both print goes into `log`."""
 
-    def __init__(self, arguments: list[str], log: Path) -> None:
+    def __init__(self, arguments: list[str], log: Path, *plans: Plans) -> None:
         self.log = log
+        self._plans = plans
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb") as out:
             self._popen = subprocess.Popen(
@@ -29,6 +62,10 @@ class Life:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+    def _look(self) -> None:
+        for plans in self._plans:
+            plans.look()
 
     @property
     def pid(self) -> int:
@@ -48,6 +85,7 @@ class Life:
             if not self.running:
                 return self.said(text)
             assert time.monotonic() < deadline, f"{self.log}: no '{text}'"
+            self._look()
             time.sleep(0.02)
         return True
 
@@ -59,6 +97,7 @@ class Life:
         while len(new) < events and self.running:
             assert time.monotonic() < deadline, f"{self.log}: {len(new)} of {events}"
             time.sleep(0.01)
+            self._look()
             there = entries(checkpoints)
             new, seen = new | (there - seen), seen & there
         try:
@@ -82,12 +121,13 @@ class Life:
 
     def end(self) -> int:
         """Its own end."""
-        watchdog = threading.Timer(LIFE_SECONDS, self.kill)
-        watchdog.start()
-        try:
-            return self._popen.wait()
-        finally:
-            watchdog.cancel()
+        deadline = time.monotonic() + LIFE_SECONDS
+        while self.running:
+            if time.monotonic() > deadline:
+                self.kill()
+            self._look()
+            time.sleep(0.02)
+        return self._popen.wait()
 
 
 def entries(checkpoints: Path) -> set[Path]:

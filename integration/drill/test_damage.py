@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from snapline.query.metadata import CheckpointMetadata, parse_checkpoint
 
 from .check import check_output
 from .expected import expect, make_input, read_input
-from .life import Life
+from .life import Life, Plans
 
 QUERIES = ["chains", "totals"]
 FILES = 14
@@ -95,8 +96,17 @@ USES_OLDER: dict[str, Callable[[Checkpoints], object]] = {
 CASES = {**USES_OLDER, "leftovers": leftovers, "all_metadata_cut": all_metadata_cut}
 
 
+@dataclass(frozen=True)
+class Lived:
+    base: Path
+    plans: dict[str, Plans]
+
+    def check(self, case: str) -> None:
+        check_output(self.base / case, expect(read_input(self.base / "input"), self.plans[case].whole()))
+
+
 @pytest.fixture(scope="module", params=["1", "2"])
-def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Lived:
     """A folder for each case, gone on with after the damage. All cases share two lives: starting Spark takes long."""
     base = tmp_path_factory.mktemp("damage")
     make_input(base / "input", FILES)
@@ -104,7 +114,8 @@ def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     arguments += ["--retained", str(RETAINED), "--interval", "0.5", "--queries", *QUERIES, "--tables", *QUERIES]
     killed = base / "killed"
     killed.mkdir()
-    life = Life([str(killed), *arguments], base / "killed.log")
+    before = Plans(killed / "checkpoints")
+    life = Life([str(killed), *arguments], base / "killed.log", before)
     assert life.wait_for("batch chains 7"), life.log
     assert life.wait_for("batch totals 7"), life.log
     life.kill()
@@ -114,31 +125,34 @@ def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             there = Checkpoints(base / case / "checkpoints" / query)
             assert len(there.metadata_files()) >= 2
             damage(there)
-    Life([*(str(base / case) for case in CASES), *arguments], base / "lived.log").end()
-    return base
+    plans = {case: Plans(base / case / "checkpoints", before) for case in CASES}
+    Life([*(str(base / case) for case in CASES), *arguments], base / "lived.log", *plans.values()).end()
+    return Lived(base, plans)
 
 
-def log_of(lived: Path, case: str) -> str:
-    return (lived / "lived.log").read_text(errors="replace").partition(f"\nwork {case}\n")[2].partition("\nwork ")[0]
+def log_of(lived: Lived, case: str) -> str:
+    return (
+        (lived.base / "lived.log").read_text(errors="replace").partition(f"\nwork {case}\n")[2].partition("\nwork ")[0]
+    )
 
 
 @pytest.mark.parametrize("case", USES_OLDER)
-def test_an_older_checkpoint_is_used(lived: Path, case: str) -> None:
+def test_an_older_checkpoint_is_used(lived: Lived, case: str) -> None:
     log = log_of(lived, case)
     assert f"failed {case}" not in log, log[-3000:]
     for query in QUERIES:
         assert f"/{case}/checkpoints/{query} is set aside" in log
-    check_output(lived / case, expect(read_input(lived / "input")))
+    lived.check(case)
 
 
-def test_what_a_crash_leaves_over_is_no_harm(lived: Path) -> None:
+def test_what_a_crash_leaves_over_is_no_harm(lived: Lived) -> None:
     log = log_of(lived, "leftovers")
     assert "failed leftovers" not in log, log[-3000:]
     assert "set aside" not in log
-    check_output(lived / "leftovers", expect(read_input(lived / "input")))
+    lived.check("leftovers")
 
 
-def test_without_a_sound_checkpoint_a_coded_error_says_so(lived: Path) -> None:
+def test_without_a_sound_checkpoint_a_coded_error_says_so(lived: Lived) -> None:
     log = log_of(lived, "all_metadata_cut")
     failure = next(line for line in log.splitlines() if line.startswith("failed all_metadata_cut"))
     assert "CheckpointDamaged: [SNAPLINE-DAMAGED]" in failure

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from .check import check_output
-from .expected import Expected, expect, make_input
-from .life import Life
+from .expected import Row, expect, make_input
+from .life import Life, Plans
 
 KILLS = int(os.environ.get("SNAPLINE_KILLS", "100"))
 SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
@@ -51,10 +51,13 @@ class Round:
     work: Path
     format: str
     intervals: Sequence[str | None]
-    expected: Expected
+    files: list[list[Row]]
     source: Path
     chance: random.Random
     lives: list[Life] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.plans = Plans(self.work / "checkpoints")
 
     def start(self) -> Life:
         interval = self.chance.choice(self.intervals)
@@ -62,7 +65,7 @@ class Round:
         arguments += ["--format", self.format, "--retained", str(self.chance.randint(1, 3))]
         if interval is not None:
             arguments += ["--interval", interval]
-        self.lives.append(Life(arguments, self.work / f"life-{len(self.lives):03}.log"))
+        self.lives.append(Life(arguments, self.work / f"life-{len(self.lives):03}.log", self.plans))
         return self.lives[-1]
 
     def killed(self) -> bool:
@@ -78,7 +81,7 @@ class Round:
     def check(self, life: Life) -> None:
         status = life.end()
         assert status == 0, f"seed {SEED}, {life.log}:\n" + "\n".join(complaints(life.log))
-        check_output(self.work, self.expected)
+        check_output(self.work, expect(self.files, self.plans.whole()))
 
 
 def stage(log: Path) -> str:
@@ -104,7 +107,7 @@ def test_killed_at_random_moments(mode: str, tmp_path: Path) -> None:
     version, intervals = MODES[mode]
     done, rounds, began = 0, 0, time.monotonic()
     while True:
-        this = Round(tmp_path / f"round-{rounds}", version, intervals, expect(batches), tmp_path / "input", chance)
+        this = Round(tmp_path / f"round-{rounds}", version, intervals, batches, tmp_path / "input", chance)
         rounds += 1
         while done < kills and this.killed():
             done += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -102,3 +103,29 @@ def test_a_checksum_beside_no_entry_does_not_block_the_start(spark: SparkSession
     newest = max(query.batches("commits"))
     start(query).awaitTermination()
     assert max(query.batches("commits")) > newest
+
+
+def test_a_store_that_is_opened_anew_needs_no_checkpoint_that_is_gone(spark: SparkSession, tmp_path: Path) -> None:
+    """As on an executor that comes late: the checkpoint the run went on from may be subsumed by then."""
+    query = RealQuery(spark, tmp_path)
+    query.add_input(0, 3)
+    start(query).awaitTermination()
+    begun_with = query.checkpoint / "snapline" / "chk-1" / "_metadata"
+    assert begun_with.exists()
+    query.add_input(3, 9)
+    third = max(query.batches("commits")) + 3
+
+    def sink(batch: DataFrame, number: int) -> None:
+        batch.collect()
+        if number == third:
+            deadline = time.monotonic() + 60
+            while begun_with.exists() and time.monotonic() < deadline:
+                time.sleep(0.1)
+            assert not begun_with.exists()
+            stores = getattr(spark._jvm, "org.apache.spark.sql.execution.streaming.state.StateStore$")
+            getattr(stores, "MODULE$").unloadAll()
+
+    writer = query.result().writeStream.foreachBatch(sink).trigger(availableNow=True)
+    writer = writer.option("checkpointLocation", str(query.checkpoint))
+    snapline.start(writer, CheckpointConfig()).awaitTermination()
+    assert max(query.batches("commits")) > third

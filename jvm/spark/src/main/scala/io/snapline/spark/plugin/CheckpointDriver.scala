@@ -80,6 +80,10 @@ final class CheckpointDriver private[plugin] (
 
   private def restorePath: Option[String] = restored.map(folder.metadataPath)
 
+  /** As long as it is there: a store that is opened later, on an executor that is new, must not look for one that was subsumed. */
+  private def restorePathIfRetained: Option[String] =
+    restorePath.filter(_ => (coordinator.retained ++ coordinator.savepoints).exists(c => restored.contains(c.id)))
+
   /** Asks for a checkpoint at the next barrier.
     *
     * @return
@@ -149,7 +153,7 @@ final class CheckpointDriver private[plugin] (
         if (batch.batch == unfinished) None
         else coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
       operators = batch.operators.map(operator => operator.id -> operator.name).toMap
-      TaskBarrier(batch.run, interval = !durableBatches, checkpoint, restorePath)
+      TaskBarrier(batch.run, interval = !durableBatches, checkpoint, restorePathIfRetained)
     }
   }
 
