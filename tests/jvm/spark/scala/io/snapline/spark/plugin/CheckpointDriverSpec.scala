@@ -9,6 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.execution.ExplainMode
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, Trigger}
@@ -264,6 +265,11 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     val query = counted.start()
     try counted.batch(query, 1)
     finally query.stop()
+  }
+
+  test("a plan that is only explained is no batch") {
+    val plan = new Counted(folder()).frame.queryExecution.explainString(ExplainMode.fromString("simple"))
+    assert(plan.contains("StateStoreSave"), plan)
   }
 
   test("the query fails when checkpoints fail more often than it tolerates, and says why") {

@@ -1,9 +1,11 @@
 package org.apache.spark.sql.execution.streaming
 package snapline
 
+import org.apache.hadoop.fs.Path
+
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
+import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
 
 import io.snapline.spark.plugin.{Checkpointing, PlannedBatch, PlannedOperator}
 
@@ -12,7 +14,7 @@ import io.snapline.spark.plugin.{Checkpointing, PlannedBatch, PlannedOperator}
   */
 object BarrierRule extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = plan => {
-    val writers = plan.collect { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }
+    val writers = plan.collect { case writer: StateStoreWriter if writer.stateInfo.exists(isOfBatch) => writer }
     writers.headOption.foreach { first =>
       val info = first.getStateInfo
       val batch = PlannedBatch(info.checkpointLocation, info.queryRunId, info.storeVersion, writers.map(operator))
@@ -20,6 +22,10 @@ object BarrierRule extends ColumnarRule {
     }
     plan
   }
+
+  /** A bounded query has no checkpoint folder, and a plan that is only explained has none that is one. */
+  private def isOfBatch(info: StatefulOperatorStateInfo): Boolean =
+    info.checkpointLocation.nonEmpty && new Path(info.checkpointLocation).isAbsolute
 
   /** An operator over all rows has one partition, whatever the number of shuffle partitions. */
   private def operator(writer: StateStoreWriter): PlannedOperator = {
