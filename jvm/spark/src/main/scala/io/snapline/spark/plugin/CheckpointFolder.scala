@@ -11,7 +11,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 
 import io.snapline.checkpoint._
-import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure}
+import io.snapline.error.{CheckpointDamaged, NotACheckpoint, StateNotFound, StorageFailure}
 import io.snapline.snapshot.{HandleMeta, SnapshotCheck, SnapshotSearch, SnapshotSweep}
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
@@ -40,10 +40,12 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   /** Greatest number of a checkpoint, whole or not; 0 if there is none. */
   def highestId: Long = ids.lastOption.getOrElse(0L)
 
-  /** Checkpoints whose metadata is whole, oldest first, and its length. What is not whole never existed. */
+  /** Checkpoints whose metadata is whole, oldest first, and its length. What is not whole never existed; what cannot be read for another reason is no less there, and its
+    * files are not to be taken for unnamed: that failure is thrown.
+    */
   def completed(): Seq[(CheckpointMetadata, Long)] = ids.flatMap { id =>
     try Some(CheckpointMetadata.read(storage, id))
-    catch { case _: SnaplineException => None }
+    catch { case _: CheckpointDamaged | _: NotACheckpoint | _: StateNotFound => None }
   }
 
   private def ids: Seq[Long] = {
