@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -17,9 +16,14 @@ from snapline.query.choice import CheckpointChoice
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before
 from snapline.query.journal import JOURNAL, REPLAY, Journal, parse_journal
 from snapline.query.logs import COMMITS, OFFSETS, batches_in
-from snapline.query.metadata import CHECKPOINTS, CheckpointMetadata, metadata_name, parse_checkpoint, read_checkpoint
-
-_NUMBER = re.compile(r"chk-(\d{1,18})")
+from snapline.query.metadata import (
+    CheckpointMetadata,
+    aside_name,
+    folder_numbers,
+    metadata_name,
+    parse_checkpoint,
+    read_checkpoint,
+)
 
 Read = Callable[[int], CheckpointMetadata]
 
@@ -49,8 +53,7 @@ class NumberedCheckpoint:
     @property
     def file_name(self) -> str:
         """Its ``_metadata``, relative to the checkpoint folder."""
-        aside = ".damaged" if self.status is Status.SET_ASIDE else ""
-        return metadata_name(self.id) + aside
+        return aside_name(self.id) if self.status is Status.SET_ASIDE else metadata_name(self.id)
 
 
 @dataclass(frozen=True)
@@ -112,8 +115,7 @@ class NumberedCheckpoints:
         Args:
             thoroughly: look also for the handles that each names, and compare it with the logs.
         """
-        matches = (_NUMBER.fullmatch(name) for name in self._files.list(CHECKPOINTS))
-        numbers = sorted(int(match[1]) for match in matches if match is not None)
+        numbers = folder_numbers(self._files)
         read = self._choice.by_number if thoroughly else partial(read_checkpoint, self._files)
         return [found for number in numbers if (found := self._read_one(number, read)) is not None]
 
@@ -193,7 +195,7 @@ class NumberedCheckpoints:
             return NumberedCheckpoint(number, Status.DAMAGED, None, error)
 
     def _without(self, number: int) -> NumberedCheckpoint:
-        aside = f"{metadata_name(number)}.damaged"
+        aside = aside_name(number)
         if not self._files.exists(aside):
             return NumberedCheckpoint(number, Status.INCOMPLETE, None)
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,9 +10,8 @@ from snapline.errors import CheckpointDamaged, StateNotFound
 from snapline.query.files import Files
 from snapline.query.journal import REPLAY, CheckpointRef
 from snapline.query.logs import COMMITS, OFFSETS, Log, LogEntry, parse_entry
-from snapline.query.metadata import CHECKPOINTS, CheckpointMetadata, metadata_name, read_checkpoint
+from snapline.query.metadata import CheckpointMetadata, aside_name, folder_numbers, metadata_name, read_checkpoint
 
-_CHECKPOINT = re.compile(r"chk-(\d{1,18})")
 _READERS = 8
 
 _log = logging.getLogger(__name__)
@@ -27,9 +25,7 @@ class CheckpointChoice:
 
     def numbers(self) -> list[int]:
         """Of those that have a ``_metadata``, ascending."""
-        matches = (_CHECKPOINT.fullmatch(name) for name in self._files.list(CHECKPOINTS))
-        numbers = sorted(int(match[1]) for match in matches if match is not None)
-        return [number for number in numbers if self._files.exists(metadata_name(number))]
+        return [number for number in folder_numbers(self._files) if self._files.exists(metadata_name(number))]
 
     def newest(self, oldest_batch: int = -1) -> CheckpointMetadata | None:
         """The newest that is sound; the damaged ones above it are set aside. None: there is none.
@@ -72,11 +68,10 @@ class CheckpointChoice:
 
     def set_aside(self, number: int, why: str) -> None:
         """Takes a checkpoint out of the choice: for one whose state turns out to be damaged when it is loaded."""
-        name = metadata_name(number)
-        aside = f"{name}.damaged"
+        aside = aside_name(number)
         _log.warning("Checkpoint %d in %s is set aside as %s: %s", number, self._files.location, aside, why)
         self._files.delete(aside)
-        self._files.rename(name, aside)
+        self._files.rename(metadata_name(number), aside)
 
     def _check(self, checkpoint: CheckpointMetadata) -> None:
         names = list(checkpoint.handle_names())

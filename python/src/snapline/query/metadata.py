@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from snapline.errors import CheckpointDamaged
-from snapline.format import Kind, VersionRef
+from snapline.format import Kind
 from snapline.format.frame import FrameReader
-from snapline.format.names import is_uid
+from snapline.format.members import BadMeta, count, items, meta_object, need, uid, version_ref
 from snapline.format.source import BytesSource
 from snapline.query.files import Files
 from snapline.query.handles import OperatorHandles, PartitionHandle, SharedFile, StoreHandles
@@ -20,6 +19,7 @@ from snapline.query.journal import CheckpointRef
 CHECKPOINTS = "snapline"
 METADATA = "_metadata"
 _DEFAULT_STORE = "default"
+_FOLDER = re.compile(r"chk-(\d{1,18})")
 _STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -89,6 +89,17 @@ def metadata_name(checkpoint: int) -> str:
     return f"{CHECKPOINTS}/chk-{checkpoint}/{METADATA}"
 
 
+def aside_name(checkpoint: int) -> str:
+    """Where it is after it was set aside, relative to the checkpoint folder."""
+    return f"{metadata_name(checkpoint)}.damaged"
+
+
+def folder_numbers(files: Files) -> list[int]:
+    """Of all checkpoints that have a folder, whole or not, ascending."""
+    matches = (_FOLDER.fullmatch(name) for name in files.list(CHECKPOINTS))
+    return sorted(int(match[1]) for match in matches if match is not None)
+
+
 def read_checkpoint(files: Files, checkpoint: int) -> CheckpointMetadata:
     """
     Raises:
@@ -116,107 +127,72 @@ def parse_checkpoint(data: bytes, path: str) -> CheckpointMetadata:
     except CheckpointDamaged as e:
         raise _damaged(path, e.found.removeprefix(f"{path}: ").removesuffix(".")) from None
     try:
-        return _checkpoint(json.loads(frame.meta.decode("utf-8")))
-    except (ValueError, RecursionError) as e:
+        return _checkpoint(meta_object(frame.meta, Kind.CHECKPOINT))
+    except BadMeta as e:
         raise _damaged(path, f"its meta cannot be read: {e}") from None
 
 
-def _checkpoint(meta: Any) -> CheckpointMetadata:
-    if not isinstance(meta, dict):
-        raise ValueError("it is no object")
-    if _text(meta, "kind") != Kind.CHECKPOINT.value:
-        raise ValueError("it is not that of a checkpoint")
+def _checkpoint(meta: dict[str, Any]) -> CheckpointMetadata:
     checkpoint = CheckpointMetadata(
-        id=_count(meta, "checkpoint"),
-        query=_text(meta, "query"),
-        run=_text(meta, "run"),
-        batch=_count(meta, "batch"),
-        properties=_text(meta, "properties"),
-        triggered=_count(meta, "triggered"),
-        acknowledged=_count(meta, "acknowledged"),
-        completed=_count(meta, "completed"),
-        operators=tuple(_operator(item) for item in _items(meta, "operators")),
-        offsets=_text(meta, "offsets"),
-        commit=_text(meta, "commit"),
-        watermark=_count(meta, "watermark"),
-        max_parallelism=_count(meta, "maxParallelism"),
-        writer=_text(meta, "writer"),
-        spark=_text(meta, "spark"),
+        id=count(meta, "checkpoint"),
+        query=need(meta, "query", str),
+        run=need(meta, "run", str),
+        batch=count(meta, "batch"),
+        properties=need(meta, "properties", str),
+        triggered=count(meta, "triggered"),
+        acknowledged=count(meta, "acknowledged"),
+        completed=count(meta, "completed"),
+        operators=tuple(_operator(item) for item in items(meta, "operators")),
+        offsets=need(meta, "offsets", str),
+        commit=need(meta, "commit", str),
+        watermark=count(meta, "watermark"),
+        max_parallelism=count(meta, "maxParallelism"),
+        writer=need(meta, "writer", str),
+        spark=need(meta, "spark", str),
     )
     numbers = [operator.id for operator in checkpoint.operators]
     if len(set(numbers)) < len(numbers):
-        raise ValueError("an operator comes twice")
+        raise BadMeta("an operator comes twice")
     for operator in checkpoint.operators:
         for store in operator.stores:
             if any(handle.ref.version <= checkpoint.batch for handle in store.partitions):
-                raise ValueError(f"operator {operator.id} has a version that is not above batch {checkpoint.batch}")
+                raise BadMeta(f"operator {operator.id} has a version that is not above batch {checkpoint.batch}")
     return checkpoint
 
 
 def _operator(item: dict[str, Any]) -> OperatorHandles:
-    number, parallelism = _count(item, "id"), _count(item, "parallelism")
-    stores = tuple(_store(store) for store in _items(item, "stores"))
+    number, parallelism = count(item, "id"), count(item, "parallelism")
+    stores = tuple(_store(store) for store in items(item, "stores"))
     if not stores or len({store.name for store in stores}) < len(stores):
-        raise ValueError(f"operator {number} has no store, or one twice")
+        raise BadMeta(f"operator {number} has no store, or one twice")
     for store in stores:
         if sorted(handle.partition for handle in store.partitions) != list(range(parallelism)):
-            raise ValueError(f"store {store.name} of operator {number} has not {parallelism} partitions")
-    return OperatorHandles(number, _text(item, "name"), parallelism, stores)
+            raise BadMeta(f"store {store.name} of operator {number} has not {parallelism} partitions")
+    return OperatorHandles(number, need(item, "name", str), parallelism, stores)
 
 
 def _store(item: dict[str, Any]) -> StoreHandles:
-    name = _text(item, "name")
+    name = need(item, "name", str)
     if _STORE_NAME.fullmatch(name) is None:
-        raise ValueError("the name of a store leaves its folder")
-    return StoreHandles(name, tuple(_handle(handle) for handle in _items(item, "partitions")))
+        raise BadMeta("the name of a store leaves its folder")
+    return StoreHandles(name, tuple(_handle(handle) for handle in items(item, "partitions")))
 
 
 def _handle(item: dict[str, Any]) -> PartitionHandle:
-    uploaded = item.get("uploaded")
-    if not isinstance(uploaded, dict):
-        raise ValueError("uploaded is no object")
+    uploaded = need(item, "uploaded", dict)
     return PartitionHandle(
-        partition=_count(item, "partition"),
-        ref=VersionRef(_count(item, "version"), _uid(item)),
-        bytes=_count(item, "bytes"),
-        handle_bytes=_count(item, "handleBytes"),
-        sync=_count(item, "sync"),
-        async_=_count(item, "async"),
-        uploaded_files=_count(uploaded, "files"),
-        uploaded_bytes=_count(uploaded, "bytes"),
+        partition=count(item, "partition"),
+        ref=version_ref(item),
+        bytes=count(item, "bytes"),
+        handle_bytes=count(item, "handleBytes"),
+        sync=count(item, "sync"),
+        async_=count(item, "async"),
+        uploaded_files=count(uploaded, "files"),
+        uploaded_bytes=count(uploaded, "bytes"),
         files=tuple(
-            SharedFile(_uid(file), _count(file, "length"), _count(file, "crc32c")) for file in _items(item, "files")
+            SharedFile(uid(file), count(file, "length"), count(file, "crc32c")) for file in items(item, "files")
         ),
     )
-
-
-def _uid(item: dict[str, Any]) -> str:
-    uid = _text(item, "uid")
-    if not is_uid(uid):
-        raise ValueError("a uid is no UUID of version 7")
-    return uid
-
-
-def _items(item: dict[str, Any], member: str) -> list[dict[str, Any]]:
-    items = item.get(member)
-    if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
-        raise ValueError(f"{member} is no array of objects")
-    return items
-
-
-def _text(item: dict[str, Any], member: str) -> str:
-    value = item.get(member)
-    if not isinstance(value, str):
-        raise ValueError(f"{member} is no text")
-    return value
-
-
-def _count(item: dict[str, Any], member: str) -> int:
-    value = item.get(member)
-    # A bool is an int to Python, not to JSON.
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{member} is no number from 0 on")
-    return value
 
 
 def _damaged(path: str, what: str) -> CheckpointDamaged:

@@ -3,8 +3,8 @@ package io.snapline.snapshot
 import java.util.concurrent.{ExecutorService, LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
-/** The threads that run the async phase of snapshots. Owned by the JVM; daemon threads that end when idle. */
-final class SnapshotPool(threads: Int) {
+/** The threads that run the async phase of snapshots, or tell the driver of it. Owned by the JVM; daemon threads that end when idle. */
+final class SnapshotPool(threads: Int, name: String = "snapline-snapshot") {
   private val number = new AtomicInteger
   private val pool: ExecutorService = {
     val executor = new ThreadPoolExecutor(
@@ -14,7 +14,7 @@ final class SnapshotPool(threads: Int) {
       TimeUnit.SECONDS,
       new LinkedBlockingQueue[Runnable],
       (task: Runnable) => {
-        val thread = new Thread(task, s"snapline-snapshot-${number.incrementAndGet()}")
+        val thread = new Thread(task, s"$name-${number.incrementAndGet()}")
         thread.setDaemon(true)
         thread
       }

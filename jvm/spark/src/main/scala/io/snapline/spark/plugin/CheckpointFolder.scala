@@ -9,6 +9,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.spark.sql.execution.streaming.state.StateStoreId
 
 import io.snapline.checkpoint._
 import io.snapline.error.{CheckpointDamaged, NotACheckpoint, StateNotFound, StorageFailure}
@@ -100,7 +101,15 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   override def close(): Unit = threads.shutdown()
 
   private def stateOf(store: StoreId): CheckpointStorage =
-    new HadoopCheckpointStorage(new Path(root, CheckpointFolder.stateFolder(store)), configuration)
+    new HadoopCheckpointStorage(
+      StateStoreId(
+        new Path(root, "state").toString,
+        store.operator,
+        store.partition,
+        store.store
+      ).storeCheckpointLocation(),
+      configuration
+    )
 
   private def text(name: String): String = {
     val path = new Path(root, name)
@@ -128,12 +137,6 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
 private[spark] object CheckpointFolder {
   private val Threads = 4
   private val Own = "snapline"
-
-  /** As Spark lays it out: the store called `default` has no folder of its own. */
-  def stateFolder(store: StoreId): String = {
-    val partition = s"state/${store.operator}/${store.partition}"
-    if (store.store == "default") partition else s"$partition/${store.store}"
-  }
 }
 
 /** What Spark's two logs say of one batch, as they stand there. */

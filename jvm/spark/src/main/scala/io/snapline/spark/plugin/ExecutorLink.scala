@@ -1,11 +1,11 @@
 package io.snapline.spark.plugin
 
-import java.util.concurrent.{LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
-
 import scala.util.control.NonFatal
 
 import org.apache.spark.api.plugin.PluginContext
 import org.slf4j.LoggerFactory
+
+import io.snapline.snapshot.SnapshotPool
 
 /** The way from this executor to the driver. Messages go out in order, on a thread of its own; each is tried a few times, because the driver takes one twice
   * without harm and a lost one costs a checkpoint.
@@ -16,22 +16,7 @@ object ExecutorLink {
   private val FirstPauseMs = 200L
   @volatile private var context: PluginContext = _
 
-  private lazy val sender = {
-    val pool = new ThreadPoolExecutor(
-      1,
-      1,
-      5,
-      TimeUnit.SECONDS,
-      new LinkedBlockingQueue[Runnable],
-      (task: Runnable) => {
-        val thread = new Thread(task, "snapline-acknowledgements")
-        thread.setDaemon(true)
-        thread
-      }
-    )
-    pool.allowCoreThreadTimeOut(true)
-    pool
-  }
+  private lazy val sender = new SnapshotPool(1, "snapline-acknowledgements")
 
   private[plugin] def open(to: PluginContext): Unit = context = to
 
@@ -43,7 +28,7 @@ object ExecutorLink {
     * @param answered
     *   told what the driver says to it
     */
-  def tell(message: AnyRef, answered: Boolean => Unit): Unit = sender.execute(() => deliver(message, answered, 1))
+  def tell(message: AnyRef, answered: Boolean => Unit): Unit = sender.submit(() => deliver(message, answered, 1))
 
   private def deliver(message: AnyRef, answered: Boolean => Unit, attempt: Int): Unit = {
     val to = context
