@@ -8,19 +8,35 @@ import org.slf4j.LoggerFactory
 import io.snapline.checkpoint.Action
 
 /** What a query's coordinator wants deleted, in its order. One that fails holds up those behind it: they may name files that a `_metadata` which is still there
-  * names too. One thread.
+  * names too.
+  *
+  * Each belongs to a reading of the checkpoint folder: when it is read anew, what was wanted before is forgotten, because the new count knows nothing of it. Any thread.
   */
 private[plugin] final class Deletions(delete: Action.Delete => Unit, where: String) {
   private val log = LoggerFactory.getLogger(classOf[Deletions])
   private val waiting = mutable.Queue.empty[Action.Delete]
+  @volatile private var readings = 0
 
-  def add(action: Action.Delete): Unit = {
-    waiting.enqueue(action)
-    run()
+  /** The reading of the folder that counts now. Waits for no deletion. */
+  def reading: Int = readings
+
+  /** Nothing is deleted while the folder is read, and nothing afterwards that was wanted before. */
+  def anew[A](read: => A): A = synchronized {
+    readings += 1
+    waiting.clear()
+    read
+  }
+
+  /** @param wanted the reading that it follows from */
+  def add(action: Action.Delete, wanted: Int): Unit = synchronized {
+    if (wanted == readings) {
+      waiting.enqueue(action)
+      run()
+    }
   }
 
   /** Tries again what failed. */
-  def run(): Unit = {
+  def run(): Unit = synchronized {
     var going = true
     while (going && waiting.nonEmpty) {
       try {
