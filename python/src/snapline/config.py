@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from snapline.errors import InvalidConfiguration
+from snapline.sizes import format_size, parse_size
 
 PREFIX = "spark.snapline."
 MEMORY = PREFIX + "state.backend.rocksdb.memory.fixed-per-executor"
 ROW_TABLE_FRACTION = PREFIX + "state.backend.row-table.memory-fraction"
 COMPRESSION = PREFIX + "state.backend.compression"
+CHANGELOG = PREFIX + "state.changelog.enabled"
 CHANGELOG_COMPRESSION = PREFIX + "state.changelog.compression"
 MAX_PARALLELISM = PREFIX + "max-parallelism"
 SNAPSHOT_THREADS = PREFIX + "snapshot.threads"
@@ -28,8 +30,6 @@ PYTHON_MAX_PREFETCH = PREFIX + "python.max-prefetch"
 
 _MIN_MEMORY = 8 << 20
 _MAX_SIZE = 1 << 40
-_SIZE = re.compile(r"(\d{1,15})\s*([bkmg]?)b?")
-_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +42,8 @@ class StateBackendConfig:
         row_table_memory_fraction: share of the executor's heap for rows that changed or were read lately, for all
             stores of an executor. 0 to 0.8, default 0.2.
         compression: of table files: ``lz4`` (default), ``zstd`` or ``none``.
+        changelog: whether a version's changes are written beside the snapshots. Without, each version that has to be
+            durable is a whole snapshot: fewer files to read at a restart, and a commit that waits for it. Default True.
         changelog_compression: ``lz4`` (default) or ``none``.
         max_parallelism: number of key groups, the most partitions a query can ever be rescaled to. 1 to 65,535, default
             57,600. Fixed with the first batch of a query.
@@ -54,6 +56,7 @@ class StateBackendConfig:
     memory_per_executor: int | str | None = None
     row_table_memory_fraction: float | None = None
     compression: str | None = None
+    changelog: bool | None = None
     changelog_compression: str | None = None
     max_parallelism: int | None = None
     snapshot_threads: int | None = None
@@ -67,6 +70,7 @@ class StateBackendConfig:
             MEMORY: self.memory_per_executor,
             ROW_TABLE_FRACTION: self.row_table_memory_fraction,
             COMPRESSION: self.compression,
+            CHANGELOG: self.changelog if self.changelog is None else str(self.changelog).lower(),
             CHANGELOG_COMPRESSION: self.changelog_compression,
             MAX_PARALLELISM: self.max_parallelism,
             SNAPSHOT_THREADS: self.snapshot_threads,
@@ -105,10 +109,10 @@ class _Rule(NamedTuple):
 
 def _size(least: int) -> _Rule:
     def is_size(text: str) -> bool:
-        match = _SIZE.fullmatch(text)
-        return match is not None and least <= int(match[1]) * _UNITS[match[2]] <= _MAX_SIZE
+        size = parse_size(text)
+        return size is not None and least <= size <= _MAX_SIZE
 
-    return _Rule(f"a size from {least >> 20}m to {_MAX_SIZE >> 30}g, such as 128m or 1g", is_size)
+    return _Rule(f"a size from {format_size(least)} to {format_size(_MAX_SIZE)}, such as 128m or 1g", is_size)
 
 
 def _number(least: int, most: int) -> _Rule:
@@ -133,6 +137,7 @@ _RULES = {
     MEMORY: _size(_MIN_MEMORY),
     ROW_TABLE_FRACTION: _Rule("a fraction from 0 to 0.8", _is_fraction),
     COMPRESSION: _choice("lz4", "zstd", "none"),
+    CHANGELOG: _choice("true", "false"),
     CHANGELOG_COMPRESSION: _choice("lz4", "none"),
     MAX_PARALLELISM: _number(1, 65_535),
     SNAPSHOT_THREADS: _number(1, 64),

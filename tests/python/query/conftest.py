@@ -1,14 +1,19 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+import snapline
+from snapline import CheckpointConfig, SupervisedQuery
 from snapline.errors import InvalidConfiguration
 from snapline.jar import checked_jar
 
-from .real_query import make_session
+from .real_query import make_session, wait_for
+
+Ticking = Callable[[CheckpointConfig], SupervisedQuery]
 
 
 @pytest.fixture(scope="package")
@@ -20,3 +25,22 @@ def spark() -> Iterator[SparkSession]:
     session = make_session()
     yield session
     session.stop()
+
+
+@pytest.fixture
+def ticking(spark: SparkSession, tmp_path: Path) -> Iterator[Ticking]:
+    """Starts a query that has a batch all the time, and has taken its first checkpoint."""
+    started: list[SupervisedQuery] = []
+
+    def start(config: CheckpointConfig) -> SupervisedQuery:
+        ticks = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
+        counts = ticks.selectExpr("value % 3 AS key").groupBy("key").count()
+        writer = counts.writeStream.format("noop").outputMode("update").trigger(processingTime="100 milliseconds")
+        running = snapline.start(writer.option("checkpointLocation", str(tmp_path / "checkpoint")), config)
+        started.append(running)
+        wait_for(lambda: running.checkpoints()["counts"]["completed"] >= 1)
+        return running
+
+    yield start
+    for running in started:
+        running.stop()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -35,6 +36,13 @@ def make_session() -> SparkSession:
     session = snapline.configure(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "it did not come about in time"
+        time.sleep(0.05)
 
 
 class RealQuery:

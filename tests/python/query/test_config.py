@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,8 +26,14 @@ def test_defaults_are_flinks_but_for_the_retention() -> None:
         PREFIX + "tolerable-failed-checkpoints": "0",
         PREFIX + "externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
         PREFIX + "num-retained": "1",
+        PREFIX + "incremental": "true",
+        PREFIX + "data-inline-threshold": "20k",
         PREFIX + "local-backup.enabled": "true",
+        PREFIX + "prefer-checkpoint-for-recovery": "false",
+        PREFIX + "forced": "false",
     }
+    stores = ("incremental", "data-inline-threshold", "local-backup.enabled")
+    assert config.of_stores() == {PREFIX + name: config.to_conf()[PREFIX + name] for name in stores}
 
 
 def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
@@ -38,8 +45,14 @@ def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
         tolerable_failed_checkpoints=3,
         externalized_checkpoint_retention="RETAIN_ON_CANCELLATION",
         num_retained=5,
+        incremental=False,
+        data_inline_threshold="1 kb",
         local_backup=False,
+        directory=Path("checkpoints"),
+        prefer_checkpoint_for_recovery=True,
+        forced=True,
     )
+    assert (config.data_inline_threshold, config.directory) == (1024, "checkpoints")
     assert config.mode is CheckpointingMode.EXACTLY_ONCE
     assert config.externalized_checkpoint_retention is ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
     conf = config.to_conf()
@@ -61,6 +74,15 @@ def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
         ({"tolerable_failed_checkpoints": -1}, "tolerable-failed-checkpoints"),
         ({"num_retained": 0}, "num-retained"),
         ({"num_retained": 1.5}, "num-retained"),
+        ({"incremental": None}, "incremental"),
+        ({"data_inline_threshold": -1}, "data-inline-threshold"),
+        ({"data_inline_threshold": "2m"}, "data-inline-threshold"),
+        ({"data_inline_threshold": "much"}, "data-inline-threshold"),
+        ({"local_backup": "yes"}, "local-backup.enabled"),
+        ({"directory": ""}, "dir"),
+        ({"directory": 7}, "dir"),
+        ({"prefer_checkpoint_for_recovery": 1}, "prefer-checkpoint-for-recovery"),
+        ({"forced": None}, "forced"),
         ({"mode": "AT_LEAST_ONCE"}, "mode"),
         ({"mode": 1}, "mode"),
         ({"externalized_checkpoint_retention": "KEEP"}, "externalized-checkpoint-retention"),
@@ -82,6 +104,9 @@ def test_what_cannot_be_is_refused_by_name(bad: dict[str, Any], setting: str) ->
         ("num-retained", "٣"),
         ("max-concurrent-checkpoints", "-1"),
         ("unaligned", "true"),
+        ("incremental", "maybe"),
+        ("data-inline-threshold", "2m"),
+        ("dir", " "),
     ],
 )
 def test_bad_settings_are_refused_by_name(name: str, value: str) -> None:

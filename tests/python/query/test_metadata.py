@@ -193,6 +193,31 @@ def test_without_a_sound_one_there_is_none(files: FakeFiles) -> None:
     assert CheckpointChoice(files).newest() is None
 
 
+def test_prefers_checkpoints_to_savepoints_where_told(files: FakeFiles) -> None:
+    spark = FakeSpark(files, 1)
+    add(files, spark, 5, 4, properties="SAVEPOINT")
+    choice = CheckpointChoice(files)
+    assert [getattr(choice.newest(-1, prefer), "id", None) for prefer in (False, True)] == [5, 4]
+    for number, batch in [(3, 1), (4, 3)]:
+        add(files, spark, number, batch, properties="SYNC_SAVEPOINT")
+    newest = choice.newest(-1, prefer_checkpoint=True)
+    assert newest is not None
+    assert newest.id == 5, "there is nothing else"
+    files.files["snapline/chk-4/_metadata"] = b""
+    add(files, spark, 3, 1)
+    assert [getattr(choice.newest(oldest, True), "id", None) for oldest in (-1, 2)] == [3, 5]
+
+
+def test_a_savepoint_whose_log_entries_are_gone_is_left_alone(files: FakeFiles) -> None:
+    add(files, FakeSpark(files, 1), 5, 4, properties="SAVEPOINT")
+    before = files.files["snapline/chk-5/_metadata"]
+    del files.files["offsets/4"]
+    newest = CheckpointChoice(files).newest()
+    assert newest is not None
+    assert newest.id == 4
+    assert files.files["snapline/chk-5/_metadata"] == before
+
+
 @pytest.mark.parametrize("log", ["offsets", "commits"])
 def test_logs_that_were_written_anew_are_damage(files: FakeFiles, log: str) -> None:
     files.files[f"{log}/4"] = files.files[f"{log}/3"]

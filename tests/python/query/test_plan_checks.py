@@ -105,6 +105,18 @@ def test_clean_source_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         check_replayable(reader.json(str(tmp_path / "input")).groupBy("key").count().writeStream)
 
 
+def test_what_is_forced_is_warned_of(rows: DataFrame, caplog: pytest.LogCaptureFixture) -> None:
+    counts = rows.withColumn("r", F.rand()).groupBy("r").agg(F.first("key")).writeStream
+    with caplog.at_level(logging.WARNING):
+        obstacles = check_replayable(counts, forced=True)
+    assert [obstacle.fatal for obstacle in obstacles] == [False, True]
+    may, will = (record.getMessage() for record in caplog.records)
+    assert "a replay may rebuild another state" in may
+    assert "a replay rebuilds another state than the one whose output the sink has, or fails: rand(" in will
+    with pytest.raises(InvalidConfiguration, match="ContinuousTrigger"):
+        check_replayable(counts.trigger(continuous="1 second"), forced=True)
+
+
 def test_the_socket_source_is_refused(spark: SparkSession) -> None:
     reader = spark.readStream.format("socket").option("host", "localhost").option("port", 1)
     with pytest.raises(InvalidConfiguration, match="socket cannot be read twice"):

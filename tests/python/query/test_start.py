@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -21,13 +19,15 @@ from snapline import CheckpointConfig, FixedDelayRestart, NoRestart, SupervisedQ
 from snapline.errors import InvalidConfiguration, StateNotFound, StorageFailure
 from snapline.inspect import CheckpointFolder, Restart, verify
 
-from .real_query import RealQuery
+from .conftest import Ticking
+from .real_query import RealQuery, wait_for
 
 SPELLS = FIRST, SECOND, ALL, MORE = 3, 5, 6, 7
 # Longer than any test: a checkpoint is taken at the first barrier of each run, and when somebody asks.
 RARELY = timedelta(hours=1)
 INTERVAL = CheckpointConfig(interval=RARELY)
 KEPT = CheckpointConfig(interval=RARELY, num_retained=5)
+TABLES_APART = CheckpointConfig(interval=RARELY, num_retained=5, data_inline_threshold=0)
 INTERVAL_SETTING = "spark.snapline.execution.checkpointing.interval"
 
 
@@ -53,13 +53,6 @@ def state_files(query: RealQuery, ending: str) -> list[str]:
 
 def all_files(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline, "it did not come about in time"
-        time.sleep(0.05)
 
 
 class Lived:
@@ -140,9 +133,9 @@ def test_goes_back_by_hand(query: RealQuery, lived: Lived) -> None:
 
 @pytest.mark.parametrize("kind", ["handle", "sst"])
 def test_a_damaged_checkpoint_is_set_aside_for_an_older_one(query: RealQuery, lived: Lived, kind: str) -> None:
-    run(query, KEPT)
+    run(query, TABLES_APART)
     query.add_input(FIRST, SECOND)
-    run(query, KEPT)
+    run(query, TABLES_APART)
     hurt = newest_file(query, kind)
     data = bytearray(hurt.read_bytes())
     data[30] ^= 1
@@ -153,7 +146,7 @@ def test_a_damaged_checkpoint_is_set_aside_for_an_older_one(query: RealQuery, li
     assert found.restart == Restart(checkpoint=1, batch=0, lag=6)
 
     query.add_input(SECOND, ALL)
-    run(query, KEPT)
+    run(query, TABLES_APART)
     assert (query.checkpoint / "snapline" / "chk-2" / "_metadata.damaged").exists()
     assert query.output() == lived.outputs[2]
 
@@ -248,28 +241,6 @@ def test_a_strategy_that_gives_up_raises_too(query: RealQuery) -> None:
     with pytest.raises(StreamingQueryException, match="the sink is gone"):
         running.awaitTermination()
     assert (running.restarts, sink.failures) == (1, 2)
-
-
-Ticking = Callable[[CheckpointConfig], SupervisedQuery]
-
-
-@pytest.fixture
-def ticking(spark: SparkSession, tmp_path: Path) -> Iterator[Ticking]:
-    """Starts a query that has a batch all the time, and has taken its first checkpoint."""
-    started: list[SupervisedQuery] = []
-
-    def start(config: CheckpointConfig) -> SupervisedQuery:
-        ticks = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
-        counts = ticks.selectExpr("value % 3 AS key").groupBy("key").count()
-        writer = counts.writeStream.format("noop").outputMode("update").trigger(processingTime="100 milliseconds")
-        running = snapline.start(writer.option("checkpointLocation", str(tmp_path / "checkpoint")), config)
-        started.append(running)
-        wait_for(lambda: running.checkpoints()["counts"]["completed"] >= 1)
-        return running
-
-    yield start
-    for running in started:
-        running.stop()
 
 
 def test_a_checkpoint_when_somebody_asks(ticking: Ticking, tmp_path: Path) -> None:

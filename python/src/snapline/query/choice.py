@@ -27,26 +27,33 @@ class CheckpointChoice:
         """Of those that have a ``_metadata``, ascending."""
         return [number for number in folder_numbers(self._files) if self._files.exists(metadata_name(number))]
 
-    def newest(self, oldest_batch: int = -1) -> CheckpointMetadata | None:
-        """The newest that is sound; the damaged ones above it are set aside. None: there is none.
+    def newest(self, oldest_batch: int = -1, prefer_checkpoint: bool = False) -> CheckpointMetadata | None:
+        """The newest that is sound; the damaged ones above it are set aside, but for savepoints. None: there is none.
 
         Args:
             oldest_batch: those of batches below it are left alone, and not taken.
+            prefer_checkpoint: savepoints are taken where there is nothing else.
 
         Raises:
             UnsupportedVersion: the newest is of a later version.
             StorageFailure: the file system refused.
         """
+        passed_over: CheckpointMetadata | None = None
         for number in reversed(self.numbers()):
+            checkpoint: CheckpointMetadata | None = None
             try:
                 checkpoint = read_checkpoint(self._files, number)
                 if checkpoint.batch < oldest_batch:
-                    return None
+                    break
                 self._check(checkpoint)
-                return checkpoint
+                if not (prefer_checkpoint and checkpoint.is_savepoint):
+                    return checkpoint
+                passed_over = passed_over or checkpoint
             except CheckpointDamaged as e:
-                self.set_aside(number, str(e))
-        return None
+                # A savepoint outlives the log entries that a replay from it needs.
+                if checkpoint is None or not checkpoint.is_savepoint:
+                    self.set_aside(number, str(e))
+        return passed_over
 
     def by_number(self, number: int) -> CheckpointMetadata:
         """The one asked for by hand; it is not set aside.

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
+from typing import Any, NamedTuple
 
 from snapline.config import CHECKPOINTING
 from snapline.errors import InvalidConfiguration
-from snapline.query.duration import format_duration, parse_duration
-
-MODE = CHECKPOINTING + "mode"
-INTERVAL = CHECKPOINTING + "interval"
-TIMEOUT = CHECKPOINTING + "timeout"
-MIN_PAUSE = CHECKPOINTING + "min-pause"
-MAX_CONCURRENT = CHECKPOINTING + "max-concurrent-checkpoints"
-TOLERABLE_FAILED = CHECKPOINTING + "tolerable-failed-checkpoints"
-RETENTION = CHECKPOINTING + "externalized-checkpoint-retention"
-NUM_RETAINED = CHECKPOINTING + "num-retained"
-LOCAL_BACKUP = CHECKPOINTING + "local-backup.enabled"
-
-SETTINGS = (MODE, INTERVAL, TIMEOUT, MIN_PAUSE, MAX_CONCURRENT, TOLERABLE_FAILED, RETENTION, NUM_RETAINED, LOCAL_BACKUP)
+from snapline.query.duration import format_duration
+from snapline.query.setting_kinds import ChoiceKind, DurationKind, FlagKind, Kind, NumberKind, PathKind, SizeKind
 
 # CheckpointCoordinatorConfiguration.MINIMAL_CHECKPOINT_TIME of Flink.
 _MINIMAL = timedelta(milliseconds=10)
 _MILLISECOND = timedelta(milliseconds=1)
-_LONGEST = timedelta(days=365)
-_MOST = 2**31 - 1
 
 
 class CheckpointingMode(str, Enum):
@@ -51,6 +40,38 @@ _POLICIES = {
 }
 
 
+class _Setting(NamedTuple):
+    """`of_stores`: executors read it, when a query opens its stores."""
+
+    name: str
+    kind: Kind
+    of_stores: bool = False
+
+
+_SETTINGS = {
+    "interval": _Setting("interval", DurationKind(_MINIMAL)),
+    "mode": _Setting("mode", ChoiceKind(CheckpointingMode)),
+    "timeout": _Setting("timeout", DurationKind(_MINIMAL)),
+    "min_pause": _Setting("min-pause", DurationKind(timedelta(0))),
+    "max_concurrent_checkpoints": _Setting("max-concurrent-checkpoints", NumberKind(1)),
+    "tolerable_failed_checkpoints": _Setting("tolerable-failed-checkpoints", NumberKind(0)),
+    "externalized_checkpoint_retention": _Setting(
+        "externalized-checkpoint-retention", ChoiceKind(ExternalizedCheckpointRetention)
+    ),
+    "num_retained": _Setting("num-retained", NumberKind(1)),
+    "incremental": _Setting("incremental", FlagKind(), of_stores=True),
+    "data_inline_threshold": _Setting("data-inline-threshold", SizeKind(1 << 20), of_stores=True),
+    "local_backup": _Setting("local-backup.enabled", FlagKind(), of_stores=True),
+    "directory": _Setting("dir", PathKind()),
+    "prefer_checkpoint_for_recovery": _Setting("prefer-checkpoint-for-recovery", FlagKind()),
+    "forced": _Setting("forced", FlagKind()),
+}
+
+
+def _full(field: str) -> str:
+    return CHECKPOINTING + _SETTINGS[field].name
+
+
 @dataclass(frozen=True, kw_only=True)
 class CheckpointConfig:
     """Settings of the checkpoints of one query.
@@ -66,8 +87,17 @@ class CheckpointConfig:
         externalized_checkpoint_retention: what becomes of the newest checkpoints when the query ends. Unlike Flink's,
             the default keeps them: a Spark query is stopped and started again on its checkpoint folder all the time.
         num_retained: how many complete checkpoints are kept.
+        incremental: whether a checkpoint names table files of earlier ones instead of uploading all of its own. Unlike
+            Flink's, the default is to.
+        data_inline_threshold: table files at most so long are put into a store's handle, in bytes or a text like
+            ``"20k"``. 0 to 1m, default 20k.
         local_backup: whether each executor keeps the files of its newest checkpoint, which a task that is tried again
             loads instead of fetching them. Unlike Flink's, the default is to: they are links, and no copy is made.
+        directory: the query's checkpoint folder is ``<directory>/<name of the query>``. None: the writer has an option
+            ``checkpointLocation``.
+        prefer_checkpoint_for_recovery: whether a recovery passes over checkpoints taken with ``savepoint=True`` as long
+            as there is another, even if they are newer.
+        forced: whether what cannot be replayed exactly is warned of instead of refused.
 
     Raises:
         InvalidConfiguration: a value is out of its range or contradicts another; the setting is named.
@@ -83,30 +113,22 @@ class CheckpointConfig:
         ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
     )
     num_retained: int = 1
+    incremental: bool = True
+    data_inline_threshold: int | str = 20 << 10
     local_backup: bool = True
+    directory: str | os.PathLike[str] | None = None
+    prefer_checkpoint_for_recovery: bool = False
+    forced: bool = False
 
     def __post_init__(self) -> None:
-        mode, retention = self.mode, self.externalized_checkpoint_retention
-        object.__setattr__(self, "mode", _choice(MODE, mode, CheckpointingMode))
-        object.__setattr__(
-            self,
-            "externalized_checkpoint_retention",
-            _choice(RETENTION, retention, ExternalizedCheckpointRetention),
-        )
-        if self.interval is not None:
-            _check_duration(INTERVAL, self.interval, _MINIMAL)
-        _check_duration(TIMEOUT, self.timeout, _MINIMAL)
-        _check_duration(MIN_PAUSE, self.min_pause, timedelta(0))
-        _check_number(MAX_CONCURRENT, self.max_concurrent_checkpoints, 1)
-        _check_number(TOLERABLE_FAILED, self.tolerable_failed_checkpoints, 0)
-        _check_number(NUM_RETAINED, self.num_retained, 1)
-        if type(self.local_backup) is not bool:
-            raise InvalidConfiguration(f"{LOCAL_BACKUP} is {self.local_backup!r}.", "set it to True or False.")
+        for field, value in self._set():
+            object.__setattr__(self, field, _SETTINGS[field].kind.check(_full(field), value))
         if self.min_pause and self.max_concurrent_checkpoints > 1:
+            name = _full("max_concurrent_checkpoints")
             raise InvalidConfiguration(
-                f"{MIN_PAUSE} is {format_duration(self.min_pause)}, and {MAX_CONCURRENT} is "
+                f"{_full('min_pause')} is {format_duration(self.min_pause)}, and {name} is "
                 f"{self.max_concurrent_checkpoints}: a pause between checkpoints lets only one run at a time.",
-                f"leave out one of them, or set {MAX_CONCURRENT} to 1.",
+                f"leave out one of them, or set {name} to 1.",
             )
 
     @property
@@ -115,18 +137,16 @@ class CheckpointConfig:
         return self.interval is not None
 
     def to_conf(self) -> dict[str, str]:
-        """As settings of Spark, durations as Flink writes them; without an interval, that setting is left out."""
-        conf = {
-            MODE: CheckpointingMode(self.mode).value,
-            TIMEOUT: format_duration(self.timeout),
-            MIN_PAUSE: format_duration(self.min_pause),
-            MAX_CONCURRENT: str(self.max_concurrent_checkpoints),
-            TOLERABLE_FAILED: str(self.tolerable_failed_checkpoints),
-            RETENTION: ExternalizedCheckpointRetention(self.externalized_checkpoint_retention).value,
-            NUM_RETAINED: str(self.num_retained),
-            LOCAL_BACKUP: str(self.local_backup).lower(),
+        """As settings of Spark, durations as Flink writes them; what is None is left out."""
+        return {_full(field): _SETTINGS[field].kind.write(value) for field, value in self._set()}
+
+    def of_stores(self) -> dict[str, str]:
+        """Those settings of Spark that executors read, when a query opens its stores."""
+        return {
+            _full(field): _SETTINGS[field].kind.write(value)
+            for field, value in self._set()
+            if _SETTINGS[field].of_stores
         }
-        return conf if self.interval is None else {INTERVAL: format_duration(self.interval), **conf}
 
     def to_coordinator(self) -> tuple[int, int, int, int, int, int, str]:
         """As the jar's coordinator takes them: durations in ms, an interval of -1 for none."""
@@ -148,59 +168,20 @@ class CheckpointConfig:
             InvalidConfiguration: a name below ``spark.snapline.execution.checkpointing.`` is unknown, or a value is
                 out of its range.
         """
-        for name in conf:
-            if name.startswith(CHECKPOINTING) and name not in SETTINGS:
+        fields = {_full(field): field for field in _SETTINGS}
+        values: dict[str, Any] = {}
+        for name, text in conf.items():
+            if name in fields:
+                values[fields[name]] = _SETTINGS[fields[name]].kind.read(name, text)
+            elif name.startswith(CHECKPOINTING):
                 raise InvalidConfiguration(
-                    f"{name} is no setting of Snapline.", f"use one of {', '.join(sorted(SETTINGS))}."
+                    f"{name} is no setting of Snapline.", f"use one of {', '.join(sorted(fields))}."
                 )
-        default = cls()
-        return cls(
-            interval=parse_duration(INTERVAL, conf[INTERVAL]) if INTERVAL in conf else None,
-            mode=conf.get(MODE, default.mode),
-            timeout=_duration(conf, TIMEOUT, default.timeout),
-            min_pause=_duration(conf, MIN_PAUSE, default.min_pause),
-            max_concurrent_checkpoints=_number(conf, MAX_CONCURRENT, default.max_concurrent_checkpoints),
-            tolerable_failed_checkpoints=_number(conf, TOLERABLE_FAILED, default.tolerable_failed_checkpoints),
-            externalized_checkpoint_retention=conf.get(RETENTION, default.externalized_checkpoint_retention),
-            num_retained=_number(conf, NUM_RETAINED, default.num_retained),
-            local_backup=_flag(conf, LOCAL_BACKUP, default.local_backup),
-        )
+        return cls(**values)
+
+    def _set(self) -> list[tuple[str, Any]]:
+        values = ((field, getattr(self, field)) for field in _SETTINGS)
+        return [(field, value) for field, value in values if value is not None or field not in _OPTIONAL]
 
 
-def _choice(name: str, value: str, kind: type[Enum]) -> Enum:
-    try:
-        return kind(value.strip().upper().replace("-", "_"))
-    except (AttributeError, ValueError):
-        wanted = ", ".join(str(each.value) for each in kind)
-        raise InvalidConfiguration(f"{name} is '{value}'.", f"set it to one of {wanted}.") from None
-
-
-def _check_duration(name: str, value: timedelta, least: timedelta) -> None:
-    if not isinstance(value, timedelta) or not least <= value <= _LONGEST:
-        raise InvalidConfiguration(
-            f"{name} is {value!r}.",
-            f"set it to a timedelta from {format_duration(least)} to {format_duration(_LONGEST)}.",
-        )
-
-
-def _check_number(name: str, value: int, least: int) -> None:
-    if type(value) is not int or not least <= value <= _MOST:
-        raise InvalidConfiguration(f"{name} is {value!r}.", f"set it to a whole number from {least} on.")
-
-
-def _duration(conf: Mapping[str, str], name: str, default: timedelta) -> timedelta:
-    return parse_duration(name, conf[name]) if name in conf else default
-
-
-def _number(conf: Mapping[str, str], name: str, default: int) -> int:
-    text = conf.get(name, str(default)).strip()
-    if not text.isascii() or not text.isdigit() or len(text) > 10:
-        raise InvalidConfiguration(f"{name} is '{text}'.", "set it to a whole number.")
-    return int(text)
-
-
-def _flag(conf: Mapping[str, str], name: str, default: bool) -> bool:
-    text = conf.get(name, str(default)).strip().lower()
-    if text not in ("true", "false"):
-        raise InvalidConfiguration(f"{name} is '{text}'.", "set it to true or false.")
-    return text == "true"
+_OPTIONAL = {"interval", "directory"}

@@ -39,8 +39,11 @@ _STATEFUL = {
 _log = logging.getLogger(__name__)
 
 
-def check_replayable(writer: DataStreamWriter) -> list[Obstacle]:
+def check_replayable(writer: DataStreamWriter, forced: bool = False) -> list[Obstacle]:
     """Refuses a query whose batches cannot be replayed; what may make a replay differ is logged as a warning.
+
+    Args:
+        forced: what alters the state of a replay is warned of; a replay has to be possible all the same.
 
     Returns:
         What was warned of.
@@ -48,19 +51,23 @@ def check_replayable(writer: DataStreamWriter) -> list[Obstacle]:
     Raises:
         InvalidConfiguration: batches cannot be replayed; every reason is named.
     """
-    obstacles = [*of_writer(WriterSettings.of(writer)), *find_obstacles(writer._df)]
-    refused = [obstacle for obstacle in obstacles if obstacle.fatal]
+    of_logs, of_plan = list(of_writer(WriterSettings.of(writer))), find_obstacles(writer._df)
+    obstacles = [*of_logs, *of_plan]
+    refused = [obstacle for obstacle in (of_logs if forced else obstacles) if obstacle.fatal]
     if refused:
         raise InvalidConfiguration(
             "with checkpoints at an interval, batches are replayed after a failure, and these cannot be: "
             + "; ".join(obstacle.found for obstacle in refused)
             + ".",
             "; ".join(dict.fromkeys(obstacle.action for obstacle in refused))
-            + "; or leave out the interval, so that every batch is durable by itself.",
+            + "; or leave out the interval, so that every batch is durable by itself; or start with forced=True if any "
+            "state will do after a failure.",
         )
     for obstacle in obstacles:
         _log.warning(
-            "After a failure, a replay may rebuild another state than the one whose output the sink has: %s. Do: %s.",
+            "After a failure, a replay %s another state than the one whose output the sink has%s: %s. Do: %s.",
+            "rebuilds" if obstacle.fatal else "may rebuild",
+            ", or fails" if obstacle.fatal else "",
             obstacle.found,
             obstacle.action,
         )

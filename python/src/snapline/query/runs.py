@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import CheckpointDamaged
 from snapline.query.choice import CheckpointChoice
-from snapline.query.config import LOCAL_BACKUP, CheckpointConfig
+from snapline.query.config import CheckpointConfig
 from snapline.query.files import Files
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before, make_mark
 from snapline.query.journal import CheckpointRef
 from snapline.query.logical_plan import WriterSettings
-from snapline.query.long_logs import long_logs
 from snapline.query.metadata import CheckpointMetadata
 from snapline.query.recovery import Recovery
+from snapline.query.start_settings import LONG_LOGS, starting_with
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -78,8 +77,8 @@ class Runs:
         self._recovery.clear_the_way()
         path, table = self._target
         writer = self._writer
-        settings = {LOCAL_BACKUP: str(self._config.local_backup).lower()}
-        with long_logs(self._session.conf, **settings) if self._config.takes_checkpoints else nullcontext():
+        logs = LONG_LOGS if self._config.takes_checkpoints else {}
+        with starting_with(self._session.conf, {**logs, **self._config.of_stores()}):
             return writer.start(path) if table is None else writer.toTable(table)
 
     def set_aside(self, failure: Exception) -> bool:
@@ -93,7 +92,7 @@ class Runs:
     def _recover_from_newest(self) -> None:
         base = durable_before(self._files)
         while True:
-            newest = self._begun() or self._choice.newest(base.batch)
+            newest = self._begun() or self._choice.newest(base.batch, self._config.prefer_checkpoint_for_recovery)
             try:
                 self._recover(base if newest is None else newest.ref)
                 return
@@ -134,7 +133,7 @@ class Runs:
             .option("checkpointLocation", self._location)
             .trigger(once=True)
         )
-        with long_logs(self._session.conf):
+        with starting_with(self._session.conf, {**LONG_LOGS, **self._config.of_stores()}):
             query = writer.start()
         try:
             query.awaitTermination()

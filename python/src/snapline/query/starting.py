@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
@@ -18,7 +19,9 @@ from snapline.query.supervised import SupervisedQuery
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-LOCATION = "checkpointlocation"
+LOCATION = "checkpointLocation"
+NAME = "queryName"
+DEFAULT_LOCATION = "spark.sql.streaming.checkpointLocation"
 
 
 def start(
@@ -38,7 +41,9 @@ def start(
     call returns when that is done and the query itself runs.
 
     Args:
-        writer: as for ``writer.start()``; the option ``checkpointLocation`` must be set.
+        writer: as for ``writer.start()``. Its option ``checkpointLocation`` says where the checkpoint folder is;
+            without it, the folder is that of the query's name below ``config.directory``, or below what the session
+            sets.
         config: when checkpoints are taken, and what becomes of them. None: what the session sets under
             ``spark.snapline.execution.checkpointing.``.
         path: as in ``writer.start(path)``.
@@ -56,17 +61,53 @@ def start(
     session = writer._df.sparkSession
     if config is None:
         config = CheckpointConfig.from_conf(_session_settings(session))
-    location = WriterSettings.of(writer).options.get(LOCATION)
-    if location is None:
-        raise InvalidConfiguration(
-            "the writer has no checkpointLocation.", 'set one: writer.option("checkpointLocation", "…").'
-        )
+    location = find_location(
+        WriterSettings.of(writer).options, config.directory, session.conf.get(DEFAULT_LOCATION, None)
+    )
     if path is not None and table is not None:
         raise InvalidConfiguration("both path and table are given.", "leave out one of them.")
     if config.takes_checkpoints:
-        check_replayable(writer)
+        check_replayable(writer, config.forced)
+    writer.option(LOCATION, location)
     runs = Runs(writer, config, HadoopFiles(session, location), location, path, table)
     return SupervisedQuery.started(runs, restart or NoRestart(), restore, listeners)
+
+
+def find_location(options: Mapping[str, str], directory: str | os.PathLike[str] | None, default: str | None) -> str:
+    """The checkpoint folder of a query.
+
+    Args:
+        options: of its writer, with names in lower case.
+        directory: as set for its checkpoints; ``default``: for all queries of the session.
+
+    Raises:
+        InvalidConfiguration: none is said, or more than one.
+    """
+    own, name = options.get(LOCATION.lower()), options.get(NAME.lower())
+    if own is not None:
+        if directory is not None:
+            raise InvalidConfiguration(
+                f"the writer has the {LOCATION} {own}, and the checkpoint directory is set to {directory}.",
+                "leave out one of them.",
+            )
+        return own
+    parent = default if directory is None else str(directory)
+    if parent is None:
+        raise InvalidConfiguration(
+            f"the writer has no {LOCATION}.",
+            f'set one: writer.option("{LOCATION}", "…"); or CheckpointConfig(directory="…"), and a queryName.',
+        )
+    if not name:
+        raise InvalidConfiguration(
+            f"the checkpoint folder is to be one below {parent}, and the query has no name to find it by again.",
+            f'give it one: writer.queryName("…"); or a folder: writer.option("{LOCATION}", "…").',
+        )
+    if "/" in name or name in (".", ".."):
+        raise InvalidConfiguration(
+            f"the query's name {name!r} is no name of a folder below {parent}.",
+            f'choose another, or set a folder: writer.option("{LOCATION}", "…").',
+        )
+    return f"{parent.rstrip('/')}/{name}"
 
 
 def _session_settings(session: object) -> dict[str, str]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from snapline.errors import StorageFailure
+from snapline.errors import StateNotFound, StorageFailure
 from snapline.query.listener import CheckpointListener, ListenerCalls
 from snapline.query.restart import RestartStrategy
 from snapline.query.runs import Runs
@@ -109,11 +109,12 @@ class SupervisedQuery:
         history: dict[str, Any] = json.loads(self._runs.driver.history())
         return history
 
-    def trigger_checkpoint(self, timeout: float = 60.0) -> int:
+    def trigger_checkpoint(self, timeout: float = 60.0, *, savepoint: bool = False) -> int:
         """Takes a checkpoint at the next barrier, which is the end of the next micro-batch, and waits for it.
 
         Args:
             timeout: in seconds.
+            savepoint: it is kept until :meth:`dispose_checkpoint`, whatever ``num_retained`` and the retention are.
 
         Returns:
             Its number.
@@ -121,7 +122,7 @@ class SupervisedQuery:
         Raises:
             StorageFailure: it failed, or was not complete in time; without new input there is no barrier.
         """
-        request = self._runs.driver.trigger()
+        request = self._runs.driver.trigger(savepoint)
         deadline = time.monotonic() + timeout
         while True:
             outcome, _, rest = str(self._runs.driver.outcome(request)).partition(" ")
@@ -135,6 +136,19 @@ class SupervisedQuery:
                     "give it more time; a query that gets no input has no barrier to take one at.",
                 )
             time.sleep(_POLL)
+
+    def dispose_checkpoint(self, number: int) -> None:
+        """Removes a checkpoint, and the files that no other one names.
+
+        Raises:
+            StateNotFound: there is none of that number that may go: a restart takes the newest that is no savepoint.
+        """
+        if not self._runs.driver.dispose(number):
+            raise StateNotFound(
+                f"there is no complete checkpoint {number} that could be removed.",
+                "`snapline checkpoints list` shows which there are: the newest that is no savepoint has to stay, and a "
+                "query knows of older ones when its first batch begins.",
+            )
 
     def _end(self, ending: str) -> None:
         with self._changing:

@@ -95,6 +95,26 @@ class RetentionSpec extends AnyFunSuite {
     }
   }
 
+  for (remembered <- Seq(true, false)) {
+    test(s"versions that are snapshots alone stand for themselves: known without reading $remembered") {
+      val store = new Store(20, (1 to 20).toSet)
+      (5 to 20).foreach(version => store.storage.delete(store.refs(version.toLong).changelogName))
+      store.cleanUp(retain = 8, remembered = remembered)
+      val oldest = if (remembered) 12L else 13L
+      assert(store.versions == (oldest to 20L).toSet)
+      assert(store.tables(store.own(oldest)) && !store.tables(store.own(11)))
+    }
+  }
+
+  test("of versions that are not all snapshots alone none goes until they are") {
+    val store = new Store(20, (1 to 20).toSet)
+    (15 to 20).foreach(version => store.storage.delete(store.refs(version.toLong).changelogName))
+    store.cleanUp(retain = 8, remembered = false)
+    assert(store.versions.size == 20)
+    store.cleanUp(retain = 6, remembered = false)
+    assert(store.versions == (15L to 20L).toSet)
+  }
+
   test("nothing goes before there are more versions than are kept, or while no snapshot serves the oldest") {
     val store = new Store(20, Set(19))
     store.cleanUp(retain = 20)

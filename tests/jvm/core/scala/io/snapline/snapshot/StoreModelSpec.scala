@@ -17,15 +17,21 @@ class StoreModelSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
     PropertyCheckConfiguration(minSuccessful = 15)
 
+  private val usual = StateSettings(retain = 4, minStale = 1, policy = SnapshotPolicy(minChangelogs = 3))
+
   for (
-    (name, tableBytes, compress) <-
-      Seq(("roomy table", 64L << 20, true), ("no room in the table", 0L, true), ("uncompressed", 0L, false));
+    (name, tableBytes, settings) <- Seq(
+      ("roomy table", 64L << 20, usual),
+      ("no room in the table", 0L, usual),
+      ("uncompressed", 0L, usual.copy(compress = false)),
+      ("short table files in the handle", 0L, usual.copy(inlineThreshold = 1500)),
+      ("whole snapshots", 0L, usual.copy(incremental = false)),
+      ("snapshots alone", 0L, usual.copy(changelog = false))
+    );
     format <- 1 to 2
   ) {
     test(s"a store behaves as a map: $name, checkpoint format $format") {
       forAll(Gen.listOfN(200, step)) { steps =>
-        val settings =
-          StateSettings(compress = compress, retain = 4, minStale = 1, policy = SnapshotPolicy(minChangelogs = 3))
         val fixture = new StoreFixture(settings, tableBytes)
         try new Run(fixture, format).play(steps)
         finally fixture.close()

@@ -3,7 +3,7 @@ package io.snapline.spark
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.snapshot.VersionRef
-import io.snapline.spark.provider.{ProviderFixture, ProviderMetrics, Version}
+import io.snapline.spark.provider.{ProviderFixture, ProviderMetrics, ProviderSettings, Version}
 import io.snapline.spark.provider.ProviderFixture._
 
 /** What Spark may ask of a provider when it opens a store. */
@@ -31,6 +31,21 @@ class SnaplineStateStoreProviderSpec extends AnyFunSuite {
             Some(1L)
         )
         assert(read(fixture.open(), third) == Map(1L -> 1L, 2L -> 2L, 3L -> 3L))
+      }
+    }
+
+    test(s"format $format: without changelogs each commit is a snapshot") {
+      using(format) { fixture =>
+        val provider = fixture.open(ProviderSettings.Changelog -> "false")
+        val first = batch(provider, Version.Empty)(1L -> 1L)
+        val second = batch(provider, first)(2L -> 2L)
+        val kinds = fixture.content.keySet.flatMap(VersionRef.parse(_)).map { case (ref, kind) => ref.version -> kind }
+        assert(kinds == Set(1L -> VersionRef.Handle, 2L -> VersionRef.Handle))
+        assert(read(fixture.open(), second) == Map(1L -> 1L, 2L -> 2L))
+        // The setting may change with a restart.
+        val third = batch(fixture.open(), second)(3L -> 3L)
+        assert(read(fixture.open(ProviderSettings.Changelog -> "false"), third).size == 3)
+        assert(read(fixture.open(), first) == Map(1L -> 1L))
       }
     }
 

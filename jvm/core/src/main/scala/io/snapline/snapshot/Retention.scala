@@ -30,13 +30,14 @@ private[snapshot] final class Retention(
       val folder = StoreFolder.list(storage)
       val stale = folder.refs.map(_.version).filter(_ < oldestKept)
       if (stale.size > settings.minStale) {
-        snapshotOf(newest, oldestKept, recent).foreach(base => remove(folder, base))
+        snapshotOf(folder, newest, oldestKept, recent).foreach(base => remove(folder, base))
       }
     }
   }
 
   /** The snapshot that the oldest kept version of this line is loaded from. */
   private def snapshotOf(
+      folder: StoreFolder,
       newest: VersionRef,
       oldestKept: Long,
       recent: ConcurrentSkipListMap[java.lang.Long, Option[VersionRef]]
@@ -45,19 +46,38 @@ private[snapshot] final class Retention(
     else {
       var at = newest
       try {
-        var meta = files.changelogMeta(at)
-        // A snapshot below the oldest kept version serves every version from there up to this one.
-        while (at.version > oldestKept && meta.snapshot.forall(_.version > oldestKept) && meta.parent.isDefined) {
-          at = meta.parent.get
-          meta = files.changelogMeta(at)
+        var base = Option.empty[VersionRef]
+        var going = true
+        while (going) {
+          if (isSnapshotAlone(folder, at)) {
+            base = aloneFrom(folder, at, oldestKept)
+            going = false
+          } else {
+            val meta = files.changelogMeta(at)
+            base = meta.snapshot.filter(_.version <= oldestKept)
+            // A snapshot below the oldest kept version serves every version from there up to this one.
+            going = base.isEmpty && at.version > oldestKept && meta.parent.isDefined
+            meta.parent.foreach(at = _)
+          }
         }
-        meta.snapshot.filter(_.version <= oldestKept)
+        base
       } catch {
         case e: SnaplineException =>
           log.warn(s"Clean-up of ${storage.location} waits: version $at cannot be read: ${e.getMessage}")
           None
       }
     }
+
+  private def isSnapshotAlone(folder: StoreFolder, ref: VersionRef): Boolean =
+    folder.handles.contains(ref) && !folder.changelogs.contains(ref)
+
+  /** Versions that need no other have no line to go down: all from the oldest kept one up have to be so. */
+  private def aloneFrom(folder: StoreFolder, at: VersionRef, oldestKept: Long): Option[VersionRef] = {
+    val versions = (oldestKept to at.version).map(folder.candidates)
+    if (versions.forall(refs => refs.nonEmpty && refs.forall(isSnapshotAlone(folder, _)))) {
+      versions.headOption.map(_.head)
+    } else None
+  }
 
   private def remove(folder: StoreFolder, base: VersionRef): Unit = {
     // After the handles: a table file of an upload that ends meanwhile is young, and stays.

@@ -41,26 +41,29 @@ private[snapshot] final class SnapshotRun(
         )
     } finally held.snapshotEnded()
 
-  /** For a checkpoint: waits its turn, and says how it went. Never throws. */
-  def acknowledge(to: SnapshotListener, syncMs: Long): Unit = {
+  /** For a checkpoint: waits its turn, and says how it went. Returns what went wrong. */
+  def acknowledge(to: SnapshotListener, syncMs: Long): Option[Exception] = {
     held.claimSnapshotWaiting()
     try
       try {
         val (meta, handleBytes) = upload()
         to.made(meta, handleBytes, syncMs, millis, () => held.reuse(meta))
+        None
       } finally held.snapshotEnded()
     catch {
       case e: Exception =>
         log.warn(s"The snapshot of version $ref of ${storage.location} for a checkpoint failed.", e)
         to.failed(e)
+        Some(e)
     }
   }
 
   private def upload(): (HandleMeta, Long) = {
-    val local = pending.materialize()
+    val local = pending.materialize().inline(settings.inlineThreshold)
     try {
       val deadline = begun + TimeUnit.MILLISECONDS.toNanos(settings.uploadTimeoutMs)
-      val (meta, handleBytes) = new SnapshotUpload(storage, clock, held.tables, deadline)
+      val known = if (settings.incremental) held.tables else Map.empty[String, TableFile]
+      val (meta, handleBytes) = new SnapshotUpload(storage, clock, known, deadline)
         .run(ref, local, held.backend.kind, families, System.currentTimeMillis(), origin)
       backup.foreach(_.keep(meta, local))
       held.snapshotMade(meta, mark)

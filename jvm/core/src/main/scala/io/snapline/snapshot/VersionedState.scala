@@ -140,8 +140,8 @@ final class VersionedState(
   }
 
   private def begin(version: Long, interval: Boolean): Unit = {
-    writer =
-      new ChangelogWriter(if (interval) own else storage, VersionRef(version + 1, clock.next()), settings.compress)
+    val ref = VersionRef(version + 1, clock.next())
+    writer = new ChangelogWriter(if (interval) own else storage, ref, settings.compress, settings.changelog)
     held.backend.beginChanges(writer)
     changesAtBegin = held.backend.changeCount
     held.backend.trim()
@@ -186,16 +186,20 @@ final class VersionedState(
     writer = null
     changesAtBegin = held.backend.changeCount
     measured(_.copy(changelogMs = millis(begun), changelogBytes = changelog.bytesWritten))
+    // Of such a version nothing but its snapshot is durable.
+    val alone = !changelog.kept && (changelog.storage eq storage)
     if (checkpoint.isDefined) {
       val state = held
       val run = new SnapshotRun(storage, clock, settings, origin, state, changelog.ref, note, backup)
       val syncMs = millis(begun)
-      pool.submit(() => run.acknowledge(checkpoint.get, syncMs))
+      if (alone) run.acknowledge(checkpoint.get, syncMs).foreach { e => drop(); throw e }
+      else pool.submit(() => run.acknowledge(checkpoint.get, syncMs): Unit)
     } else if (changelog.storage ne storage) {
       // Snapshots are the coordinator's to ask for.
-    } else if (forceSnapshot) {
+    } else if (forceSnapshot || alone) {
       held.claimSnapshotWaiting()
-      snapshotRun(changelog.ref).run(rethrow = true)
+      try snapshotRun(changelog.ref).run(rethrow = true)
+      catch { case e: Throwable if alone => drop(); throw e }
     } else if (settings.policy.due(held.distance, held.changelogBytes, held.snapshot.fold(0L)(_.stateBytes))) {
       // One at a time: a slow store must not gather work.
       if (held.claimSnapshot()) {

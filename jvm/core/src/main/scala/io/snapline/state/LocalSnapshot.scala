@@ -11,7 +11,14 @@ import java.io.File
   * @param small
   *   files that belong to this snapshot alone, in the order they must be written back
   */
-final case class LocalSnapshot(folder: File, tables: Seq[File], small: Seq[File])
+final case class LocalSnapshot(folder: File, tables: Seq[File], small: Seq[File]) {
+
+  /** Table files at most so long count as small: one more file in storage would cost more than writing them again. */
+  def inline(threshold: Int): LocalSnapshot = {
+    val (short, long) = tables.partition(_.length() <= threshold)
+    copy(tables = long, small = small ++ short)
+  }
+}
 
 /** The sync phase's result: a position in the backend's changes. */
 trait PendingSnapshot {

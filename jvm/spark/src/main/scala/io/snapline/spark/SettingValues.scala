@@ -15,6 +15,9 @@ private[spark] final class SettingValues(set: Map[String, String]) {
       if (values.contains(value)) value else SettingValues.refuse(name, text, values.mkString("one of ", ", ", ""))
     }
 
+  /** True unless it is set. */
+  def flag(name: String): Boolean = choice(name, Seq("true", "false")) == "true"
+
   def number(name: String, default: Int, least: Int, most: Int): Int =
     set.get(name).fold(default) { text =>
       val parsed = text.trim.toIntOption.filter(n => n >= least && n <= most)
@@ -31,13 +34,18 @@ private[spark] final class SettingValues(set: Map[String, String]) {
     set.get(name).fold(default) { text =>
       val parsed = SettingValues.bytes(text).filter(n => n >= least && n <= most)
       parsed.getOrElse(
-        SettingValues.refuse(name, text, s"a size from ${least >> 20}m to ${most >> 30}g, such as 128m or 1g")
+        SettingValues.refuse(name, text, s"a size from ${SettingValues.sized(least)} to ${SettingValues.sized(most)}")
       )
     }
 }
 
 private[spark] object SettingValues {
   private val Size = """(\d{1,15})\s*([bkmg]?)b?""".r
+
+  private def sized(bytes: Long): String =
+    Seq(30 -> "g", 20 -> "m", 10 -> "k").collectFirst {
+      case (shift, unit) if bytes > 0 && bytes % (1L << shift) == 0 => s"${bytes >> shift}$unit"
+    }.getOrElse(bytes.toString)
 
   private def bytes(text: String): Option[Long] = text.trim.toLowerCase(Locale.ROOT) match {
     case Size(count, unit) =>

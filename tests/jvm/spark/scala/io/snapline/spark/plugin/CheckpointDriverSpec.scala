@@ -21,6 +21,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.snapline.checkpoint.CheckpointMetadata
 import io.snapline.error.{InvalidConfiguration, SnaplineException}
 import io.snapline.spark.{LocalSpark, StatefulQuery}
+import io.snapline.spark.provider.ProviderSettings
 import io.snapline.storage.{FaultPlan, FaultyFileSystem}
 
 /** Checkpoints of real queries: what is in the folder, what is not, and what a run that goes on from one loads. */
@@ -30,7 +31,10 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
 
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(50, Millis))
 
-  override def beforeAll(): Unit = spark = LocalSpark.start(LocalSpark.provider, LocalSpark.extension, plugin)
+  /** Else the table files of states as small as these are in their handles. */
+  private val apart = ProviderSettings.InlineThreshold -> "0"
+
+  override def beforeAll(): Unit = spark = LocalSpark.start(LocalSpark.provider, LocalSpark.extension, plugin, apart)
 
   override def afterAll(): Unit = LocalSpark.stop(spark)
 
@@ -91,7 +95,7 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
       (0 until 5).foreach(i => counted.batch(query, i, i + 1))
       eventually(assert(completed(checkpoint).map(_.batch) == Seq(0)))
       assert(stateFiles(checkpoint, ".changelog").isEmpty)
-      val request = driver.trigger()
+      val request = driver.trigger(savepoint = false)
       counted.batch(query, 1)
       eventually(assert(driver.outcome(request) == "completed 2"))
       assert(completed(checkpoint).map(_.batch) == Seq(0, 5))

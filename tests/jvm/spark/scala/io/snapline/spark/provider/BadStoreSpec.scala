@@ -79,7 +79,7 @@ class BadStoreSpec extends AnyFunSuite {
   for (format <- 1 to 2; (harm, act) <- harms)
     test(s"format $format: a file of the store $harm") {
       using(format) { fixture =>
-        val writer = fixture.open()
+        val writer = fixture.open(ProviderSettings.InlineThreshold -> "0")
         val first = batch(writer, Version.Empty)(1L -> 1L)
         val second = batch(writer, first, force = true)(2L -> 2L)
         val newest = batch(writer, second)(3L -> 3L)

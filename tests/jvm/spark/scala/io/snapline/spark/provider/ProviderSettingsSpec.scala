@@ -20,6 +20,10 @@ class ProviderSettingsSpec extends AnyFunSuite {
   private val wrong: Seq[(String, Seq[String])] = Seq(
     NativeMemory -> Seq("", "-1", "0", "7m", "8191k", "lots", "1.5g", "128 x", "2000g", "999999999999999g"),
     TableFraction -> Seq("", "-0.1", "0.81", "20", "NaN", "Infinity", "a fifth"),
+    Changelog -> Seq("", "on"),
+    Incremental -> Seq("maybe"),
+    InlineThreshold -> Seq("", "-1", "2m", "1048577", "some"),
+    LocalBackup -> Seq("1"),
     Compression -> Seq("", "snappy", "lz4,zstd"),
     ChangelogCompression -> Seq("", "zstd"),
     MaxParallelism -> Seq("", "0", "-5", "65536", "3.5", "99999999999", "many"),
@@ -53,6 +57,8 @@ class ProviderSettingsSpec extends AnyFunSuite {
     assert(settings.tableMemory == (0.2 * Runtime.getRuntime.maxMemory).toLong)
     assert(settings.compression == "lz4" && settings.state.compress)
     assert(settings.maxParallelism == 57600 && settings.snapshotThreads == 2)
+    assert(settings.state.changelog && settings.state.incremental && settings.state.localBackup)
+    assert(settings.state.inlineThreshold == 20480)
     assert(settings.state.retain == 100 && settings.state.policy.minChangelogs == 10)
   }
 
@@ -66,6 +72,9 @@ class ProviderSettingsSpec extends AnyFunSuite {
     assert(read(TableFraction -> "0.8").tableMemory == (0.8 * Runtime.getRuntime.maxMemory).toLong)
     assert(read(Compression -> " ZSTD").compression == "zstd")
     assert(!read(ChangelogCompression -> "None").state.compress)
+    assert(!read(Changelog -> "FALSE").state.changelog && !read(Incremental -> " false ").state.incremental)
+    assert(Seq("0", "1000", "20 kb", "1m").map(text => read(InlineThreshold -> text).state.inlineThreshold) ==
+      Seq(0, 1000, 20480, 1 << 20))
     assert(read(MaxParallelism -> " 128 ").maxParallelism == 128)
     assert(Seq("1", "65535").map(n => read(MaxParallelism -> n).maxParallelism) == Seq(1, 65535))
     assert(Seq("1", "64").map(n => read(SnapshotThreads -> n).snapshotThreads) == Seq(1, 64))

@@ -86,16 +86,28 @@ final class CheckpointDriver private[plugin] (
 
   /** Asks for a checkpoint at the next barrier.
     *
+    * @param savepoint
+    *   it stays until somebody disposes of it
     * @return
     *   a number to ask `outcome` with
     */
-  def trigger(): Long = synchronized {
+  def trigger(savepoint: Boolean): Long = synchronized {
     if (coordinator == null) requests.refused("the query has not planned a batch yet")
     else {
-      val (request, actions) = coordinator.requested(settings.retention.properties)
+      val (request, actions) = coordinator.requested(
+        if (savepoint) CheckpointProperties.Savepoint else settings.retention.properties
+      )
       enqueue(actions)
       request
     }
+  }
+
+  /** Removes a completed checkpoint, unless a restart takes it; false: the coordinator knows of none of this number that may go. */
+  def dispose(checkpoint: Long): Boolean = synchronized {
+    val mayGo =
+      coordinator != null && (coordinator.retained.dropRight(1) ++ coordinator.savepoints).exists(_.id == checkpoint)
+    if (mayGo) enqueue(coordinator.disposed(checkpoint))
+    mayGo
   }
 
   /** What became of a request: empty while it waits, `completed <number>`, or `failed <reason>`. */
@@ -166,10 +178,15 @@ final class CheckpointDriver private[plugin] (
     run = Some(started)
     failure = None
     sweepDue = !durableBatches
-    val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
-    enqueue(coordinator.started(started.toString, found, folder.highestId, restored, now))
-    // They are of a line that this run leaves.
-    restored.foreach(base => found.map(_.id).filter(_ > base).foreach(id => enqueue(coordinator.disposed(id))))
+    val (found, actions) = deletions.anew {
+      val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
+      (found, coordinator.started(started.toString, found, folder.highestId, restored, now))
+    }
+    enqueue(actions)
+    // They are of a line that this run leaves. Savepoints are not the system's to remove, and its batches are the same.
+    restored.foreach { base =>
+      found.filter(c => c.id > base && !c.properties.isSavepoint).foreach(c => enqueue(coordinator.disposed(c.id)))
+    }
   }
 
   private[plugin] val listener: StreamingQueryListener = new StreamingQueryListener {
@@ -214,7 +231,10 @@ final class CheckpointDriver private[plugin] (
     catch { case NonFatal(e) => log.error(s"The coordinator of ${folder.root} failed at $what.", e) }
 
   /** Under the lock, so that actions keep the order of the events. */
-  private def enqueue(actions: Seq[Action]): Unit = if (actions.nonEmpty) enqueueWork(actions.foreach(act))
+  private def enqueue(actions: Seq[Action]): Unit = if (actions.nonEmpty) {
+    val reading = deletions.reading
+    enqueueWork(actions.foreach(act(_, reading)))
+  }
 
   private def enqueueWork(work: => Unit): Unit =
     if (!worker.isShutdown) {
@@ -224,7 +244,7 @@ final class CheckpointDriver private[plugin] (
       }
     }
 
-  private def act(action: Action): Unit =
+  private def act(action: Action, reading: Int): Unit =
     try action match {
         case Action.Complete(checkpoint) => complete(checkpoint)
         case Action.Abort(checkpoint, reason, message) =>
@@ -232,8 +252,8 @@ final class CheckpointDriver private[plugin] (
           synchronized(checkpoint.requests.foreach(requests.failed(_, s"$reason: $message")))
         case Action.Refuse(request, reason) => synchronized(requests.failed(request, s"$reason: ${reason.text}"))
         // Handles of batches that are durable by themselves belong to the stores, which keep what checkpoints name.
-        case delete: Action.Delete if durableBatches => deletions.add(delete.copy(handles = Nil, tables = Nil))
-        case delete: Action.Delete => deletions.add(delete)
+        case delete: Action.Delete if durableBatches => deletions.add(delete.copy(handles = Nil, tables = Nil), reading)
+        case delete: Action.Delete => deletions.add(delete, reading)
         case Action.FailQuery(checkpoint, reason, message) =>
           log.error(s"Checkpoint $checkpoint of ${folder.root} was one failure too many: ${reason.text} $message")
           synchronized { failure = Some(s"checkpoint $checkpoint: $reason: $message") }

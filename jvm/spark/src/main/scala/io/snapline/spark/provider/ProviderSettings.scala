@@ -34,12 +34,15 @@ object ProviderSettings {
   val TableFraction: String = Prefix + "state.backend.row-table.memory-fraction"
   val Compression: String = Prefix + "state.backend.compression"
   val ChangelogCompression: String = Prefix + "state.changelog.compression"
+  val Changelog: String = Prefix + "state.changelog.enabled"
   val MaxParallelism: String = Prefix + "max-parallelism"
   val SnapshotThreads: String = Prefix + "snapshot.threads"
   val LocalBackup: String = CoordinatorSettings.Prefix + "local-backup.enabled"
+  val Incremental: String = CoordinatorSettings.Prefix + "incremental"
+  val InlineThreshold: String = CoordinatorSettings.Prefix + "data-inline-threshold"
 
   private val known =
-    Set(NativeMemory, TableFraction, Compression, ChangelogCompression, MaxParallelism, SnapshotThreads) ++
+    Set(NativeMemory, TableFraction, Compression, Changelog, ChangelogCompression, MaxParallelism, SnapshotThreads) ++
       ExchangeLimits.names
 
   /** All of Spark's session settings are in the Hadoop configuration; Spark's own state store settings come as `conf`.
@@ -66,7 +69,7 @@ object ProviderSettings {
       SettingValues.refuse(name, conf.minDeltasForSnapshot.toString, "a number from 1")
     }
     val values = new SettingValues(set.toMap)
-    import values.{choice, fraction, number, size}
+    import values.{choice, flag, fraction, number, size}
     ProviderSettings(
       nativeMemory = size(NativeMemory, 128L << 20, 8L << 20, 1L << 40),
       tableMemory = (fraction(TableFraction, 0.2, 0.8) * Runtime.getRuntime.maxMemory).toLong,
@@ -80,7 +83,10 @@ object ProviderSettings {
         minStale = conf.minVersionsToDelete,
         maxDeletes = conf.maxVersionsToDeletePerMaintenance,
         policy = SnapshotPolicy(minChangelogs = conf.minDeltasForSnapshot),
-        localBackup = choice(LocalBackup, Seq("true", "false")) == "true"
+        changelog = flag(Changelog),
+        incremental = flag(Incremental),
+        inlineThreshold = size(InlineThreshold, 20L << 10, 0, 1L << 20).toInt,
+        localBackup = flag(LocalBackup)
       )
     )
   }

@@ -8,7 +8,9 @@ from threading import Barrier
 
 import pytest
 
-from snapline.query.long_logs import FOR_EVER, RETAIN, long_logs
+from snapline.query.start_settings import LONG_LOGS, starting_with
+
+((RETAIN, FOR_EVER),) = LONG_LOGS.items()
 
 
 class Settings(dict[str, str]):
@@ -30,7 +32,7 @@ def test_logs_are_long_for_each_of_many_starts_and_then_as_before(before: dict[s
         together.wait()
         seen = set()
         for _ in range(20):
-            with long_logs(settings):
+            with starting_with(settings, LONG_LOGS):
                 time.sleep(0.0005)
                 seen.add(settings.get(RETAIN))
         return seen

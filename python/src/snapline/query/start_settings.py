@@ -1,15 +1,11 @@
-"""Keeps Spark from purging the logs of queries that start under a coordinator."""
+"""Settings that count for the start of one query alone, such as the one that keeps Spark from purging its logs."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
-
-RETAIN = "spark.sql.streaming.minBatchesToRetain"
-# The coordinator purges the logs itself: a replay needs them from the oldest checkpoint on.
-FOR_EVER = str(2**31 - 2)
 
 # The setting is the session's, and queries start side by side: those that are started again by themselves, for one.
 _one_at_a_time = threading.Lock()
@@ -28,13 +24,13 @@ class Conf(Protocol):
         """Takes it back."""
 
 
-@contextmanager
-def long_logs(conf: Conf, **also: str) -> Iterator[None]:
-    """For the start of one query, which reads then how much of its logs to keep; not for its run.
+# The coordinator purges the logs itself: a replay needs them from the oldest checkpoint on.
+LONG_LOGS = {"spark.sql.streaming.minBatchesToRetain": str(2**31 - 2)}
 
-    ``also``: other settings that count for this query alone.
-    """
-    wanted = {RETAIN: FOR_EVER, **also}
+
+@contextmanager
+def starting_with(conf: Conf, wanted: Mapping[str, str]) -> Iterator[None]:
+    """For the start of one query, which takes a copy of its session's settings then; not for its run."""
     with _one_at_a_time:
         before = {name: conf.get(name, None) for name in wanted}
         for name, value in wanted.items():
