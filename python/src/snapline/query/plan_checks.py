@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
@@ -58,13 +58,18 @@ def check_replayable(writer: DataStreamWriter) -> list[Obstacle]:
             "; ".join(dict.fromkeys(obstacle.action for obstacle in refused))
             + "; or leave out the interval, so that every batch is durable by itself.",
         )
+    warn_of(obstacles)
+    return obstacles
+
+
+def warn_of(obstacles: Sequence[Obstacle]) -> None:
+    """Those that are not fatal."""
     for obstacle in obstacles:
         _log.warning(
             "After a failure, a replay may rebuild another state than the one whose output the sink has: %s. Do: %s.",
             obstacle.found,
             obstacle.action,
         )
-    return obstacles
 
 
 def find_obstacles(df: DataFrame) -> list[Obstacle]:
