@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -61,20 +62,63 @@ def test_an_interval_begins_with_what_every_batch_has_made_durable(
     assert len(query.output()) + len(rows) == len(whole.output())
 
 
+def die_before_the_commit(query: RealQuery) -> None:
+    """As if it had died between the sink's commit and its own."""
+    newest = str(max(query.batches("commits")))
+    for name in (newest, f".{newest}.crc"):
+        (query.checkpoint / "commits" / name).unlink()
+
+
 def test_a_batch_that_the_sink_passes_over_is_no_barrier(spark: SparkSession, tmp_path: Path) -> None:
     query = RealQuery(spark, tmp_path)
     query.add_input(0, 3)
     start(query).awaitTermination()
-    newest = str(max(query.batches("commits")))
-    # As if it had died between the sink's commit and its own.
-    for name in (newest, f".{newest}.crc"):
-        (query.checkpoint / "commits" / name).unlink()
+    die_before_the_commit(query)
     query.add_input(3, 6)
     again = start(query)
     again.awaitTermination()
     counts = again.checkpoints()["counts"]
     assert counts["completed"] > 0
     assert counts["failed"] == counts["in_progress"] == 0
+
+
+@pytest.fixture(params=["1", "2"])
+def checkpoint_format(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every batch has rows, and moves the watermark."""
+    settings = {
+        "spark.sql.streaming.stateStore.checkpointFormatVersion": request.param,
+        "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    }
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    yield
+    for name in settings:
+        spark.conf.unset(name)
+
+
+@pytest.mark.parametrize("config", [SELDOM, CheckpointConfig()], ids=["interval", "every batch"])
+def test_a_batch_that_the_sink_has_already_ends_as_if_nothing_had_been(
+    spark: SparkSession, tmp_path: Path, checkpoint_format: None, config: CheckpointConfig
+) -> None:
+    """Spark lets its watermark come a batch late, and does not start at all in checkpoint format 2."""
+    query, whole = RealQuery(spark, tmp_path), RealQuery(spark, tmp_path / "whole")
+    for each in (whole, query):
+        each.add_input(0, 3)
+        start(each, config).awaitTermination()
+        if each is query:
+            die_before_the_commit(each)
+        each.add_input(3, 6)
+        start(each, config).awaitTermination()
+    watermarks = [
+        [json.loads(entry.split(b"\n")[1])["nextBatchWatermarkMs"] for entry in each.log("commits").values()]
+        for each in (query, whole)
+    ]
+    assert watermarks[0] == watermarks[1]
+    assert query.output() == whole.output()
+    for each in (query, whole):
+        start(each, CheckpointConfig()).awaitTermination()
+    newest = max(query.batches("commits"))
+    assert query.state(newest) == whole.state(newest)
 
 
 def test_a_checkpoint_that_does_not_load_is_set_aside_and_all_is_replayed(spark: SparkSession, tmp_path: Path) -> None:

@@ -83,6 +83,43 @@ def test_a_batch_that_was_not_committed_is_run_and_stays_uncommitted() -> None:
     assert files.files == before
 
 
+@pytest.mark.parametrize("checkpoint_format", [1, 2])
+@pytest.mark.parametrize(("batch", "committed"), [(2, 5), (5, 5), (-1, -1)])
+def test_a_batch_that_the_sink_has_keeps_its_commit(batch: int, committed: int, checkpoint_format: int) -> None:
+    planned = committed + 1
+    checkpoint = NO_CHECKPOINT if batch < 0 else CheckpointRef(7, batch)
+
+    def recover(fuse: int | None) -> tuple[FakeFiles, FakeSpark, dict[str, bytes]]:
+        files, spark, before = make(committed, planned, checkpoint_format)
+        files.fuse = fuse
+        with contextlib.suppress(Crash):
+            Recovery(files).run(checkpoint, spark.run_batch, planned.__eq__)
+        return files, spark, before
+
+    steps = recover(None)[0].steps
+    for fuse in [*range(steps), None]:
+        files, spark, before = recover(fuse)
+        files.fuse = None
+        # With the commit in place and no journal, it has ended: what is run then only sweeps.
+        ended = Recovery(files).pending() is None and batches(files, "commits")[-1:] == [planned]
+        Recovery(files).run(CheckpointRef(7, planned) if ended else checkpoint, spark.run_batch, planned.__eq__)
+        newest = json.loads(files.files.pop(f"commits/{planned}").split(b"\n")[1])
+        files.checksums -= {f"commits/{planned}", "snapline/replay/hidden"}
+        assert newest["nextBatchWatermarkMs"] == planned * 1000
+        check_ended(files, spark, before, batch)
+
+
+def test_an_entry_that_names_the_sink_of_the_replay_does_not_stay() -> None:
+    files, spark, before = make(5, 6)
+
+    def with_sink(batch: int) -> None:
+        spark.run_batch(batch)
+        files.put(f"commits/{batch}", b'v3\n{"nextBatchWatermarkMs":0,"sinkMetadataMap":{"s":{}}}')
+
+    Recovery(files).run(CheckpointRef(7, 5), with_sink, lambda batch: True)
+    assert files.files == before
+
+
 def test_nothing_to_replay_moves_nothing() -> None:
     files, spark, before = make(5, 5)
     files.put("snapline/replay/hidden", b"")

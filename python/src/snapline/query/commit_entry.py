@@ -39,6 +39,11 @@ def put_back(original: LogEntry, replayed: LogEntry) -> bytes:
     return f"v{original.version}\n{json.dumps(metadata, separators=(',', ':'))}".encode()
 
 
+def may_stay(replayed: LogEntry) -> bool:
+    """Whether the query can go on from the entry of a replay: not if it names the replay's sink as the query's."""
+    return _SINKS not in replayed.metadata
+
+
 def _differences(original: LogEntry, replayed: LogEntry) -> list[str]:
     found = []
     if original.version != replayed.version:

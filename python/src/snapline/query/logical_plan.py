@@ -93,22 +93,22 @@ class Expression:
 
 @dataclass(frozen=True)
 class WriterSettings:
-    """Of a DataStreamWriter: the class of its trigger, its output mode, and its options with names in lower case."""
+    """Of a DataStreamWriter: format, class of its trigger, output mode, and options with names in lower case."""
 
+    format: str
     trigger: str
     output_mode: str
     options: Mapping[str, str]
 
     @classmethod
     def of(cls, writer: DataStreamWriter) -> WriterSettings:
-        """Spark's writer gives out neither: they are read from its fields."""
+        """Spark's writer gives out none of them: they are read from its fields."""
         java: Any = writer._jwrite
         trigger = _field(java, "trigger")
         # A trigger that is an object has a class name ending in $.
         mode = str(_field(java, "outputMode").toString())
-        return cls(
-            str(trigger.getClass().getSimpleName()).rstrip("$"), mode, _lower(_entries(_field(java, "extraOptions")))
-        )
+        kind = str(trigger.getClass().getSimpleName()).rstrip("$")
+        return cls(str(_field(java, "source")), kind, mode, _lower(_entries(_field(java, "extraOptions"))))
 
 
 def _field(java: Any, name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
@@ -63,6 +63,12 @@ def check_replayable(writer: DataStreamWriter, forced: bool = False) -> list[Obs
             + "; or leave out the interval, so that every batch is durable by itself; or start with forced=True if any "
             "state will do after a failure.",
         )
+    warn_of(obstacles)
+    return obstacles
+
+
+def warn_of(obstacles: Sequence[Obstacle]) -> None:
+    """In the log."""
     for obstacle in obstacles:
         _log.warning(
             "After a failure, a replay %s another state than the one whose output the sink has%s: %s. Do: %s.",
@@ -71,7 +77,6 @@ def check_replayable(writer: DataStreamWriter, forced: bool = False) -> list[Obs
             obstacle.found,
             obstacle.action,
         )
-    return obstacles
 
 
 def find_obstacles(df: DataFrame) -> list[Obstacle]:

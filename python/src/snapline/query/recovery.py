@@ -6,12 +6,13 @@ import logging
 from collections.abc import Callable
 
 from snapline.errors import CheckpointDamaged, IncompatibleState, InternalError
-from snapline.query.commit_entry import put_back
+from snapline.query.commit_entry import may_stay, put_back
 from snapline.query.files import Files
 from snapline.query.journal import JOURNAL, NO_CHECKPOINT, REPLAY, CheckpointRef, Journal, parse_journal
 from snapline.query.logs import COMMITS, OFFSETS, Log, batches_in, parse_entry
 
 RunBatch = Callable[[int], None]
+SinkHas = Callable[[int], bool]
 
 _HIDDEN = f"{REPLAY}/hidden"
 _HIDDEN_OFFSETS = f"{REPLAY}/{OFFSETS}"
@@ -29,9 +30,10 @@ class Recovery:
     In this order: journal -> entries hidden -> ``hidden`` -> for each batch: offsets revealed, run, original commit
     entry put back -> journal removed -> the rest removed.
 
-    A batch that was planned and not committed is run too, and its commit entry is taken away again. The sink may have
-    it already: then the real sink passes over it without running it (Spark's file sink, Delta), and its state would be
-    nowhere. Where the sink does not have it, it is run a second time and makes that state again.
+    A batch that was planned and not committed is run too, because the sink may have it already. Where the sink is known
+    to, the commit entry stays, and the query goes on with the next batch. Else the entry is taken away again: the real
+    sink runs the batch a second time, which makes that state again, or passes over it without running it (Delta), so
+    that without the first run its state would be nowhere.
     """
 
     def __init__(self, files: Files) -> None:
@@ -60,7 +62,7 @@ class Recovery:
             newest = log.newest()
             self._files.delete(log.name(0 if newest is None else newest + 1))
 
-    def run(self, checkpoint: CheckpointRef, run_batch: RunBatch) -> range:
+    def run(self, checkpoint: CheckpointRef, run_batch: RunBatch, sink_has: SinkHas = lambda batch: False) -> range:
         """Replays what came after a checkpoint, or goes on with it.
 
         A recovery from another checkpoint that has not ended is taken back first.
@@ -69,6 +71,7 @@ class Recovery:
             checkpoint: whose state the stores begin with; ``NO_CHECKPOINT`` for the empty state.
             run_batch: runs the query on this checkpoint folder with ``Trigger.Once`` and a sink that keeps nothing,
                 and returns when it has ended well. The logs are such that it runs the batch it is given.
+            sink_has: whether the sink is known to have a batch that was not committed.
 
         Returns:
             The batches that this recovery runs, those before a crash included.
@@ -92,7 +95,7 @@ class Recovery:
             self._files.write_new(JOURNAL, journal.to_bytes())
         if not self._files.exists(_HIDDEN):
             self._hide(journal)
-        self._replay(journal, run_batch)
+        self._replay(journal, run_batch, sink_has)
         self._files.delete(JOURNAL)
         self._sweep()
         return journal.hidden
@@ -161,7 +164,7 @@ class Recovery:
         else:
             self._files.rename(name, hidden)
 
-    def _replay(self, journal: Journal, run_batch: RunBatch) -> None:
+    def _replay(self, journal: Journal, run_batch: RunBatch, sink_has: SinkHas) -> None:
         hidden, commits = self._in(_HIDDEN_OFFSETS), set(self._commits.batches())
         for batch in journal.hidden:
             if batch in hidden:
@@ -176,7 +179,7 @@ class Recovery:
                 self._check_run(batch)
             if batch <= journal.committed:
                 self._settle(batch)
-            else:
+            elif not (sink_has(batch) and may_stay(self._commits.read(batch))):
                 self._files.delete(self._commits.name(batch))
 
     def _check_run(self, batch: int) -> None:

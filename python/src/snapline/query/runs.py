@@ -10,16 +10,19 @@ from snapline.query.choice import CheckpointChoice
 from snapline.query.config import CheckpointConfig
 from snapline.query.files import Files
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before, make_mark
-from snapline.query.journal import CheckpointRef
+from snapline.query.journal import NO_CHECKPOINT, CheckpointRef
 from snapline.query.logical_plan import WriterSettings
 from snapline.query.metadata import CheckpointMetadata
+from snapline.query.plan_checks import find_obstacles, warn_of
 from snapline.query.recovery import Recovery
+from snapline.query.sink_log import SinkLog
 from snapline.query.start_settings import LONG_LOGS, starting_with
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+_FORMAT_VERSION = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 _DAMAGED = f"[{CheckpointDamaged.code}]"
 
 _log = logging.getLogger(__name__)
@@ -46,6 +49,7 @@ class Runs:
         self._mode = WriterSettings.of(writer).output_mode
         self._choice = CheckpointChoice(files)
         self._recovery = Recovery(files)
+        self._sink = SinkLog.of(writer, path, table)
         self._restored: CheckpointRef | None = None
         self.driver = self._register()
 
@@ -66,8 +70,10 @@ class Runs:
         """
         if restore is not None:
             self._recover(self._choice.by_number(restore).ref)
-        elif self._files.exists(INTERVAL_MARK) or self._recovery.pending() is not None:
+        elif self._files.exists(INTERVAL_MARK):
             self._recover_from_newest()
+        else:
+            self._recover_durable()
         if self._config.takes_checkpoints:
             if not self._files.exists(INTERVAL_MARK):
                 self._files.write_new(INTERVAL_MARK, make_mark(self._files))
@@ -106,6 +112,33 @@ class Runs:
                         "restore the folder from a backup, or begin a new checkpoint folder.",
                     ) from e
 
+    def _recover_durable(self) -> None:
+        """Every batch is durable by itself, and at most the newest has to be run again."""
+        pending = self._recovery.pending()
+        if pending is not None and pending.checkpoint != NO_CHECKPOINT.id:
+            self._recover_from_newest()
+        elif pending is not None:
+            self._recover(pending.ref)
+        elif self._lost_its_commit(batch := self._recovery.unfinished()):
+            self._recover(CheckpointRef(NO_CHECKPOINT.id, batch - 1))
+
+    def _lost_its_commit(self, batch: int) -> bool:
+        """Whether the sink has a batch whose entry in the commit log is to be made by a replay.
+
+        Spark passes over such a batch. Its watermark then comes a batch late, and in checkpoint format 2, where the
+        entry names the states, Spark fails (StateStoreWriter.getStateStoreCheckpointInfo) at each start. Where a replay
+        may make another state than the one that is durable, Spark has its way as long as that is a way.
+        """
+        if batch < 0 or not self._sink.has(batch):
+            return False
+        obstacles = find_obstacles(self._writer._df)
+        if not obstacles:
+            return True
+        if self._session.conf.get(_FORMAT_VERSION, "1") == "1" or any(obstacle.fatal for obstacle in obstacles):
+            return False
+        warn_of(obstacles)
+        return True
+
     def _begun(self) -> CheckpointMetadata | None:
         """The checkpoint of a recovery that has not ended: it may have been chosen by hand."""
         pending = self._recovery.pending()
@@ -121,7 +154,7 @@ class Runs:
         self._restored = ref
         self.driver.restoreFrom(ref.id)
         self.driver.replay()
-        replayed = self._recovery.run(ref, self._run_batch)
+        replayed = self._recovery.run(ref, self._run_batch, self._sink.has)
         if replayed:
             _log.info("Recovered from checkpoint %d: %d batches replayed.", ref.id, len(replayed))
 
