@@ -7,6 +7,7 @@ import json
 import os
 import random
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,102 +38,73 @@ def make_input(folder: Path, files: int) -> list[list[Row]]:
     return batches
 
 
-def read_input(folder: Path) -> list[list[Row]]:
-    rows = [[json.loads(line) for line in path.read_text().splitlines()] for path in sorted(folder.glob("*.json"))]
-    return [[(row["k"], row["t"], row["v"]) for row in batch] for batch in rows]
-
-
 @dataclass
-class Expected:
-    """Output and final state, each sorted; the clock times of `chains` are left out."""
+class Results:
+    """Output and final state by query, each sorted; without the clock times of `chains`.
+
+    Rows of `chains` and `totals` begin with the number of their batch; but those of Parquet files, where it is None.
+    """
 
     output: dict[str, list[list[object]]] = field(default_factory=dict)
     state: dict[str, list[list[object]]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Batch:
-    """A micro-batch as the offset log has it: the last file it takes in, and its watermark.
-
-    Where a life ends decides about both. Killed between the log of the file source and its own, Spark takes two files
-    into the next batch; a batch that the file sink has already is passed over, and moves the watermark one batch later;
-    and after a kill between the last file and the batch without rows, there is none.
-    """
-
-    last: int
-    watermark: int
-
-
-Plans = dict[str, list[Batch]]
-"""By query."""
-
-
-def expect(files: list[list[Row]], plans: Plans) -> Expected:
-    expected = Expected()
+def expect(files: list[list[Row]], queries: Sequence[str]) -> Results:
+    """With a file in every batch, and a batch without rows after the last."""
+    marks = [0]
+    for rows in files:
+        marks.append(max(marks[-1], max(time for _, time, _ in rows) - DELAY))
+    expected = Results()
     for name, run in (("windows", _windows), ("chains", _chains), ("totals", _totals)):
-        if name in plans:
-            ends = [-1, *(batch.last for batch in plans[name])]
-            assert ends[-1] == len(files) - 1, f"{name} has not taken in all files"
-            parts = [files[ends[i] + 1 : ends[i + 1] + 1] for i in range(len(ends) - 1)]
-            batches = [[row for file in part for row in file] for part in parts]
-            marks = [batch.watermark for batch in plans[name]]
-            _check_watermarks(batches, marks)
-            run(expected, batches, marks)
+        if name in queries:
+            run(expected, files, marks)
     return expected
 
 
-def _check_watermarks(batches: list[list[Row]], marks: list[int]) -> None:
-    """A watermark never goes back, and never runs ahead of the rows."""
-    newest = DELAY
-    for batch, mark, before in zip(batches, marks, [0, *marks], strict=False):
-        assert before <= mark <= newest - DELAY
-        newest = max([newest, *(time for _, time, _ in batch)])
-
-
-def _windows(expected: Expected, batches: list[list[Row]], marks: list[int]) -> None:
+def _windows(expected: Results, batches: list[list[Row]], marks: list[int]) -> None:
     windows: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for batch, mark in zip(batches, marks, strict=True):
+    for batch, mark in zip(batches, marks, strict=False):
         for k, t, v in batch:
             if t > mark:
                 windows[t // WINDOW * WINDOW, k].append(v)
-    rows = sorted([start, k, len(values), sum(values)] for (start, k), values in windows.items())
-    expected.output["windows"] = [row for row in rows if row[0] + WINDOW <= marks[-1]]
-    expected.state["windows"] = [row for row in rows if row[0] + WINDOW > marks[-1]]
+    rows = sorted((start, k, len(values), sum(values)) for (start, k), values in windows.items())
+    expected.output["windows"] = [list(row) for row in rows if row[0] + WINDOW <= marks[-1]]
+    expected.state["windows"] = [list(row) for row in rows if row[0] + WINDOW > marks[-1]]
 
 
-def _chains(expected: Expected, batches: list[list[Row]], marks: list[int]) -> None:
+def _chains(expected: Results, batches: list[list[Row]], marks: list[int]) -> None:
     chains: dict[int, tuple[int, str]] = {}
     timers: dict[int, set[int]] = defaultdict(set)
     output: list[list[object]] = []
 
-    def link(k: int, what: str, number: int) -> None:
+    def link(number: int, k: int, what: str, value: int) -> None:
         n, before = chains.get(k, (0, ""))
-        digest = hashlib.sha256(f"{before}|{what}|{number}".encode()).hexdigest()[:16]
+        digest = hashlib.sha256(f"{before}|{what}|{value}".encode()).hexdigest()[:16]
         chains[k] = n + 1, digest
-        output.append([k, n + 1, what, digest])
+        output.append([number, k, n + 1, what, digest])
 
-    for batch, mark in zip(batches, marks, strict=True):
+    for number, (batch, mark) in enumerate(zip(batches, marks, strict=False)):
         for k, t, v in sorted(batch):
             if t > mark:
                 timers[k].add(t + TIMER)
-                link(k, "row", v)
+                link(number, k, "row", v)
         for k in timers:
             due = sorted(time for time in timers[k] if time <= mark)
             timers[k] -= set(due)
             for time in due:
-                link(k, "timer", time)
+                link(number, k, "timer", time)
     expected.output["chains"] = sorted(output)
     expected.state["chains"] = sorted([k, n, digest] for k, (n, digest) in chains.items())
 
 
-def _totals(expected: Expected, batches: list[list[Row]], marks: list[int]) -> None:
+def _totals(expected: Results, batches: list[list[Row]], marks: list[int]) -> None:
     """The watermark has no part in it: the key is no time."""
     totals: dict[int, tuple[int, int, int]] = {}
     output: list[list[object]] = []
-    for batch in batches:
+    for number, batch in enumerate(batches):
         for k, t, v in batch:
             n, s, last = totals.get(k, (0, 0, 0))
             totals[k] = n + 1, s + v, max(last, t)
-        output += ([k, *totals[k]] for k in {k for k, _, _ in batch})
+        output += ([number, k, *totals[k]] for k in {k for k, _, _ in batch})
     expected.output["totals"] = sorted(output)
     expected.state["totals"] = sorted([k, *total] for k, total in totals.items())

@@ -1,22 +1,21 @@
-"""The queries of the kill drill, in one process that may die at any moment: `job.py WORK --input FOLDER …`.
+"""The queries of the drills, in one process that may die at any moment: `python -m integration.drill.job ORDERS.json`.
 
-Started again with the same arguments it goes on. When everything is taken in, each query is started a last time without
-an interval, which makes its state durable; the states are then written down in WORK/state.json, and the job ends with
-status 0.
+Started again it goes on. A life that is told to end takes in what is there, starts each query a last time without an
+interval, which makes its state durable, writes the states down in state.json of the work, and ends with status 0.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import logging
 import os
 import sqlite3
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ALL_COMPLETED, FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,8 @@ from pyspark.sql import functions as F
 
 import snapline
 from snapline.query import CheckpointConfig, FixedDelayRestart, NoRestart, RestartStrategy
+
+from .work import Orders, Work
 
 SCHEMA = "k int, t long, v long"
 DELAY = "20 seconds"
@@ -56,43 +57,74 @@ class Chain(snapline.KeyedProcessFunction):
 
 
 class Job:
-    def __init__(self, session: SparkSession, source: Path, work: Path) -> None:
-        self.session = session
-        self.source = source
-        self.work = work
+    """The queries of a work, each in a session of its own: they differ in what counts when a query starts."""
 
-    def rows(self) -> DataFrame:
-        rows = self.session.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(self.source))
+    def __init__(self, session: SparkSession, work: Work, ends: bool) -> None:
+        self.work = work
+        self._ends = ends
+        interval = None if work.interval is None else timedelta(seconds=work.interval)
+        self.config = CheckpointConfig(interval=interval, num_retained=work.retained)
+        self._sessions = {}
+        for name in work.queries:
+            self._sessions[name] = session.newSession()
+            conf = self._sessions[name].conf
+            conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", work.format)
+            # After a restart Spark leaves out the batch without rows that was due: not where the digest would tell.
+            conf.set("spark.sql.streaming.noDataMicroBatches.enabled", name == "windows")
+
+    def rows(self, name: str) -> DataFrame:
+        reader = self._sessions[name].readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+        rows = reader.json(str(self.work.input(name)))
         return rows.withColumn("time", F.timestamp_millis("t")).withWatermark("time", DELAY)
 
     def windows(self) -> DataFrame:
         windows = (
-            self.rows().groupBy(F.window("time", "10 seconds"), "k").agg(F.count("*").alias("n"), F.sum("v").alias("s"))
+            self.rows("windows")
+            .groupBy(F.window("time", "10 seconds"), "k")
+            .agg(F.count("*").alias("n"), F.sum("v").alias("s"))
         )
         return windows.select(F.unix_millis("window.start").alias("start"), "k", "n", "s")
 
     def chains(self) -> DataFrame:
         schema = "k int, n long, what string, digest string, at long"
-        return snapline.key_by(self.rows(), "k").order_by("t", "v").process(Chain(), schema)
+        return snapline.key_by(self.rows("chains"), "k").order_by("t", "v").process(Chain(), schema)
 
     def totals(self) -> DataFrame:
-        return self.rows().groupBy("k").agg(F.count("*").alias("n"), F.sum("v").alias("s"), F.max("t").alias("last"))
+        return (
+            self.rows("totals")
+            .groupBy("k")
+            .agg(F.count("*").alias("n"), F.sum("v").alias("s"), F.max("t").alias("last"))
+        )
 
-    def writer(self, name: str, table: bool) -> Any:
-        """`table`: into SQLite; else into Parquet files, of which Spark keeps a log."""
+    def writer(self, name: str) -> Any:
         result, mode = {
             "windows": (self.windows, "append"),
             "chains": (self.chains, "append"),
             "totals": (self.totals, "update"),
         }[name]
-        writer = result().writeStream.outputMode(mode).queryName(f"{name}-{self.work.name}")
-        writer = writer.option("checkpointLocation", str(self.work / "checkpoints" / name)).trigger(availableNow=True)
-        if table:
-            return writer.foreachBatch(into_sqlite(self.work / f"{name}.db"))
-        return writer.format("parquet").option("path", str(self.work / name))
+        writer = result().writeStream.outputMode(mode)
+        writer = writer.option("checkpointLocation", str(self.work.checkpoint(name)))
+        if self._ends:
+            writer = writer.trigger(availableNow=True)
+        if name in self.work.tables:
+            return writer.foreachBatch(into_sqlite(self.work.path / f"{name}.db"))
+        return writer.format("parquet").option("path", str(self.work.path / name))
+
+    def run(self, name: str, config: CheckpointConfig) -> None:
+        if self.work.plain:
+            self.writer(name).start().awaitTermination()
+            return
+        strategy: RestartStrategy = NoRestart()
+        if self.work.restarts:
+            strategy = FixedDelayRestart(attempts=self.work.restarts, delay=0.1)
+        query = snapline.start(self.writer(name), config, restart=strategy)
+        print(f"started {name}", flush=True)
+        query.awaitTermination()
+        counts = query.checkpoints()["counts"]
+        print(f"ended {name} {json.dumps({**counts, 'restarts': query.restarts})}", flush=True)
 
     def state(self, name: str) -> list[list[object]]:
-        reader = self.session.read.format("statestore").option("path", str(self.work / "checkpoints" / name))
+        reader = self._sessions[name].read.format("statestore").option("path", str(self.work.checkpoint(name)))
         if name == "chains":
             rows = reader.option("stateVarName", "chain").load().selectExpr("key.k", "value.*")
         elif name == "windows":
@@ -101,14 +133,22 @@ class Job:
             rows = reader.load().selectExpr("key.k", "value.*")
         return sorted(list(row) for row in rows.collect())
 
+    def write_states(self) -> None:
+        states = {name: self.state(name) for name in self.work.queries}
+        (self.work.path / "state.part").write_text(json.dumps(states))
+        (self.work.path / "state.part").replace(self.work.path / "state.json")
+
 
 def into_sqlite(path: Path) -> Callable[[DataFrame, int], None]:
     """Output and the number of the batch in one transaction.
 
     A batch that is there already is computed all the same: Spark demands of foreachBatch that every store commits.
+    While there is a file of the same name that ends in .gone, it fails.
     """
 
     def write(batch: DataFrame, number: int) -> None:
+        if path.with_suffix(".gone").exists():
+            raise OSError("the sink is gone")
         rows = [(number, json.dumps(list(row))) for row in batch.collect()]
         with sqlite3.connect(path) as db:
             db.execute("create table if not exists batches (id integer primary key)")
@@ -123,91 +163,76 @@ def into_sqlite(path: Path) -> Callable[[DataFrame, int], None]:
     return write
 
 
-def make_session(options: argparse.Namespace) -> SparkSession:
+def make_session(orders: Orders) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # A life is short: what compilers cost is never earned back.
+    java = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *orders.java]
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "WARN",
-        "spark.local.dir": str(options.local),
+        "spark.local.dir": orders.local,
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         "spark.executor.memory": "1g",
-        "spark.sql.streaming.stateStore.checkpointFormatVersion": str(options.format),
         "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
         "spark.sql.streaming.stateStore.maintenanceInterval": "1s",
         # What may be purged is gone at once.
         "spark.sql.streaming.minBatchesToRetain": "2",
-        # A life is short: what compilers cost is never earned back.
         "spark.sql.codegen.wholeStage": "false",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # Queries that have nothing to do would look for files a hundred times a second.
+        "spark.sql.streaming.pollingDelay": "100",
+        "spark.driver.extraJavaOptions": " ".join(java),
+        "spark.driver.extraClassPath": orders.files,
+        "spark.executor.extraClassPath": orders.files,
+        "spark.hadoop.fs.file.impl": "LocalFiles",
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "LocalFiles$Context",
     }
-    builder = SparkSession.builder.master(options.master).appName("drill")
+    builder = SparkSession.builder.master(orders.master).appName("drill")
     for name, value in settings.items():
         builder = builder.config(name, value)
     return snapline.configure(builder).getOrCreate()
 
 
-def run(job: Job, options: argparse.Namespace, config: CheckpointConfig) -> None:
-    """All queries, side by side, to their end."""
-    strategy: RestartStrategy = NoRestart()
-    if options.restarts:
-        strategy = FixedDelayRestart(attempts=options.restarts, delay=0.1)
-    failures: list[BaseException] = []
+def side_by_side(tasks: list[Callable[[], None]], ends: bool) -> None:
+    """To the end of all; where none is to end by itself, to the first failure."""
+    with ThreadPoolExecutor(max(1, len(tasks))) as pool:
+        running = [pool.submit(task) for task in tasks]
+        done, _ = wait(running, return_when=ALL_COMPLETED if ends else FIRST_EXCEPTION)
+        failures = [str(each.exception()) for each in done if each.exception() is not None]
+        if failures and not ends:
+            print("failed: " + failures[0], flush=True)
+            os._exit(1)
+        for each in running:
+            each.result()
 
-    def one(name: str) -> None:
-        try:
-            writer = job.writer(name, name in options.tables)
-            query = snapline.start(writer, config, restart=strategy)
-            print(f"started {name}", flush=True)
-            query.awaitTermination()
-            counts = query.checkpoints()["counts"]
-            print(f"ended {name} {json.dumps({**counts, 'restarts': query.restarts})}", flush=True)
-        except BaseException as e:
-            failures.append(e)
 
-    threads = [threading.Thread(target=one, args=(name,)) for name in options.queries]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
+def do(session: SparkSession, works: Sequence[Work], ends: bool) -> None:
+    jobs = [Job(session, work, ends) for work in works]
+    queries = [(job, name) for job in jobs for name in job.work.queries]
+    side_by_side([partial(job.run, name, job.config) for job, name in queries], ends)
+    if ends:
+        lagging = [(job, name) for job, name in queries if job.config.takes_checkpoints]
+        side_by_side([partial(job.run, name, CheckpointConfig()) for job, name in lagging], ends)
+        for job in jobs:
+            job.write_states()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("work", type=Path, nargs="+", help="one after the other")
-    parser.add_argument("--input", type=Path, required=True)
-    parser.add_argument("--local", type=Path, required=True)
-    parser.add_argument("--master", default="local[2]")
-    parser.add_argument("--format", type=int, default=1)
-    parser.add_argument("--interval", type=float, help="seconds; none: every batch is durable")
-    parser.add_argument("--retained", type=int, default=2)
-    parser.add_argument("--restarts", type=int, default=0)
-    parser.add_argument("--queries", nargs="+", default=["windows", "chains", "totals"])
-    parser.add_argument("--tables", nargs="*", default=["totals"], help="queries whose sink is SQLite")
-    options = parser.parse_args()
+    orders = Orders.read(Path(sys.argv[1]))
     logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(name)s: %(message)s")
     logging.getLogger("py4j").setLevel(logging.ERROR)
-    session = make_session(options)
+    session = make_session(orders)
     print("session", flush=True)
-    interval = None if options.interval is None else timedelta(seconds=options.interval)
-    config = CheckpointConfig(interval=interval, num_retained=options.retained)
     failed = False
-    for work in options.work:
-        job = Job(session, options.input, work)
-        print(f"work {work.name}", flush=True)
+    for works in [orders.works] if orders.together else [[work] for work in orders.works]:
+        names = " ".join(work.path.name for work in works)
+        print(f"work {names}", flush=True)
         try:
-            run(job, options, config)
-            if interval is not None:
-                run(job, options, CheckpointConfig())
-            states = {name: job.state(name) for name in options.queries}
-            (work / "state.part").write_text(json.dumps(states))
-            (work / "state.part").replace(work / "state.json")
+            do(session, works, orders.ends)
         except Exception as e:
             failed = True
-            print(f"failed {work.name} {type(e).__name__}: {e}", flush=True)
+            print(f"failed {names} {type(e).__name__}: {e}", flush=True)
     session.stop()
     sys.exit(failed)
 

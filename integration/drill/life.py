@@ -2,70 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from .expected import Batch
+from .feed import Feed
+from .work import Orders
 
-JOB = Path(__file__).with_name("job.py")
-LIFE_SECONDS = 300
+ROOT = Path(__file__).parents[2]
+JOB = "integration.drill.job"
+LIFE_SECONDS = 600
 """No life lasts as long: something hangs."""
-
-
-class Plans:
-    """What the queries' offset logs have said of their batches. They are purged: somebody has to look all the time."""
-
-    def __init__(self, checkpoints: Path, before: Plans | None = None) -> None:
-        self._checkpoints = checkpoints
-        self._batches: dict[str, dict[int, Batch]] = {}
-        if before is not None:
-            before.look()
-            self._batches = {name: dict(batches) for name, batches in before._batches.items()}
-
-    def look(self) -> None:
-        for path in self._checkpoints.glob("*/offsets/[0-9]*"):
-            query = self._batches.setdefault(path.parent.parent.name, {})
-            number = int(path.name)
-            if number not in query:
-                try:
-                    _, settings, offset = path.read_text().splitlines()
-                except (FileNotFoundError, ValueError):
-                    continue  # it is hidden right now
-                query[number] = Batch(json.loads(offset)["logOffset"], json.loads(settings)["batchWatermarkMs"])
-
-    def whole(self) -> dict[str, list[Batch]]:
-        self.look()
-        for name, batches in self._batches.items():
-            assert sorted(batches) == list(range(len(batches))), (
-                f"{self._checkpoints}: {name} was not looked at in time"
-            )
-        return {name: [batches[number] for number in sorted(batches)] for name, batches in self._batches.items()}
+POLL = 0.02
+LOGS = ("offsets", "commits")
 
 
 class Life:
-    """`job.py …` and its JVM. What both print goes into `log`."""
+    """`job.py` and its JVM. What both print goes into `log`; what it was told is beside it."""
 
-    def __init__(self, arguments: list[str], log: Path, *plans: Plans) -> None:
+    def __init__(self, orders: Orders, log: Path, feed: Feed | None = None) -> None:
+        self.orders = orders
         self.log = log
-        self._plans = plans
+        self._feed = feed
         log.parent.mkdir(parents=True, exist_ok=True)
+        told = log.with_suffix(".json")
+        orders.write(told)
         with log.open("wb") as out:
             self._popen = subprocess.Popen(
-                [sys.executable, str(JOB), *arguments],
+                [sys.executable, "-m", JOB, str(told)],
+                cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-
-    def _look(self) -> None:
-        for plans in self._plans:
-            plans.look()
 
     @property
     def pid(self) -> int:
@@ -80,56 +54,70 @@ class Life:
 
     def wait_for(self, text: str) -> bool:
         """False: it ended without having said so."""
+        return self.wait_until(lambda: self.said(text)) or self.said(text)
+
+    def wait_until(self, condition: Callable[[], bool]) -> bool:
+        """False: it ended before."""
         deadline = time.monotonic() + LIFE_SECONDS
-        while not self.said(text):
+        while not condition():
             if not self.running:
-                return self.said(text)
-            assert time.monotonic() < deadline, f"{self.log}: no '{text}'"
-            self._look()
-            time.sleep(0.02)
+                return False
+            assert time.monotonic() < deadline, f"{self.log}: waited in vain"
+            self._wait()
         return True
 
-    def kill_after(self, events: int, seconds: float, checkpoints: Path) -> bool:
+    def kill_after(self, events: int, seconds: float) -> bool:
         """SIGKILL to the whole group, so long after so many entries of logs; False: it has ended by itself before."""
-        seen = entries(checkpoints)
-        deadline = time.monotonic() + LIFE_SECONDS
+        seen = self._entries()
         new: set[Path] = set()
-        while len(new) < events and self.running:
-            assert time.monotonic() < deadline, f"{self.log}: {len(new)} of {events}"
-            time.sleep(0.01)
-            self._look()
-            there = entries(checkpoints)
+
+        def enough() -> bool:
+            nonlocal seen, new
+            there = self._entries()
             new, seen = new | (there - seen), seen & there
-        try:
-            self._popen.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return True
-        return False
+            return len(new) >= events or (self._feed is not None and self._feed.dry)
+
+        moment = time.monotonic() + seconds if self.wait_until(enough) else 0
+        return self.kill_when(lambda: time.monotonic() >= moment)
+
+    def kill_when(self, condition: Callable[[], bool]) -> bool:
+        """SIGKILL to the whole group; False: it has ended by itself before."""
+        runs = self.wait_until(condition) and self.running
+        self.kill()
+        return runs
 
     def kill(self) -> None:
         if self.running:
             os.killpg(self.pid, signal.SIGKILL)
         self._popen.wait()
-        # The JVM is not our child: it is gone when nobody of the group can be signalled.
+        self._wait_for_group()
+
+    def end(self) -> int:
+        """Its own end, and its JVM's."""
+        deadline = time.monotonic() + LIFE_SECONDS
+        while self.running:
+            if time.monotonic() > deadline:
+                self.kill()
+            self._wait()
+        status = self._popen.wait()
+        self._wait_for_group()
+        return status
+
+    def _wait_for_group(self) -> None:
+        """The JVM is not our child: it is gone when nobody of the group can be signalled."""
         while True:
             try:
                 os.killpg(self.pid, 0)
             except ProcessLookupError:
                 return
-            time.sleep(0.01)
+            time.sleep(POLL)
 
-    def end(self) -> int:
-        """Its own end."""
-        deadline = time.monotonic() + LIFE_SECONDS
-        while self.running:
-            if time.monotonic() > deadline:
-                self.kill()
-            self._look()
-            time.sleep(0.02)
-        return self._popen.wait()
+    def _wait(self) -> None:
+        if self._feed is not None:
+            self._feed.look()
+        time.sleep(POLL)
 
-
-def entries(checkpoints: Path) -> set[Path]:
-    """Of the logs of all queries. A replay hides them and shows them again."""
-    return {*checkpoints.glob("*/offsets/[0-9]*"), *checkpoints.glob("*/commits/[0-9]*")}
+    def _entries(self) -> set[Path]:
+        """Of the logs of all queries. A replay hides them and shows them again."""
+        folders = [work.checkpoint(query) / log for work in self.orders.works for query in work.queries for log in LOGS]
+        return {path for folder in folders for path in folder.glob("[0-9]*")}

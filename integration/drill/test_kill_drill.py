@@ -1,6 +1,9 @@
-"""The driver is killed with SIGKILL at random moments; at the end output and state are those of a life without a kill.
+"""The driver is killed with SIGKILL at random moments; at the end state and output are those of a life without a kill.
 
-SNAPLINE_KILLS: how many in all modes together (100). SNAPLINE_SEED: of the moments; printed.
+One driver runs the queries of all modes side by side, so that one kill hits each of them: starting a JVM costs more
+than all that its queries do in a life. The modes have nothing in common but the process.
+
+SNAPLINE_KILLS: how many (100), each in all modes. SNAPLINE_MODES: some of them. SNAPLINE_SEED: of the moments; printed.
 """
 
 from __future__ import annotations
@@ -14,74 +17,103 @@ from pathlib import Path
 
 import pytest
 
-from .check import check_output
-from .expected import Row, expect, make_input
-from .life import Life, Plans
+from .check import check_output, read_results
+from .expected import Results, expect, make_input
+from .feed import Feed
+from .life import Life
+from .work import QUERIES, Orders, Work
 
 KILLS = int(os.environ.get("SNAPLINE_KILLS", "100"))
 SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
 
-INTERVALS = ("0.3", "1", "2", "4")
-MOST_EVENTS = 20
-"""After which a life is killed: entries that come to the logs of three queries, two for each batch."""
-
-EVERY_BATCH: Sequence[str | None] = (None,)
-MODES: dict[str, tuple[str, Sequence[str | None]]] = {
-    "interval-1": ("1", INTERVALS),
-    "interval-2": ("2", INTERVALS),
-    "mixed-1": ("1", (None, *INTERVALS)),
-    "mixed-2": ("2", (None, *INTERVALS)),
-    "every-batch-1": ("1", EVERY_BATCH),
-    "every-batch-2": ("2", EVERY_BATCH),
+INTERVALS = (0.3, 1, 2, 4)
+MODES: dict[str, tuple[int, Sequence[float | None]]] = {
+    "every-batch-1": (1, (None,)),
+    "mixed-2": (2, (None, *INTERVALS)),
+    "interval-2": (2, INTERVALS),
+    "interval-1": (1, INTERVALS),
+    "mixed-1": (1, (None, *INTERVALS)),
+    "every-batch-2": (2, (None,)),
 }
+"""The format of Spark's checkpoints, and the intervals of which each life gets one; None: every batch is durable."""
+CHOSEN = os.environ.get("SNAPLINE_MODES", " ".join(MODES)).split()
+
+ROUND = 20
+"""Kills at most, before all is taken in and compared."""
+MOST_EVENTS = 2
+"""After which a life is killed, for each query: entries that come to its logs, two for each batch."""
 
 
-def share(mode: str) -> int:
-    """Of the kills; a few go to the first modes only, because each mode takes its time to end."""
-    modes = list(MODES)[: max(1, min(len(MODES), KILLS // 2))]
-    if mode not in modes:
-        return 0
-    return KILLS // len(modes) + (modes.index(mode) < KILLS % len(modes))
+@dataclass
+class Lived:
+    """A life without a kill, started by Spark alone: what it left, and an archive of the classes that it loaded."""
+
+    source: Path
+    results: Results
+    expected: Results
+    files: str
+    java: Sequence[str]
+
+
+@pytest.fixture(scope="module")
+def lived(files: str, tmp_path_factory: pytest.TempPathFactory) -> Lived:
+    base = tmp_path_factory.mktemp("lived")
+    batches = make_input(base / "files", min(40, 6 + 2 * min(ROUND, KILLS)))
+    archive = base / "classes.jsa"
+    work = Work(folder=str(base / "work"), plain=True)
+    Feed(base / "files", [work]).give_all()
+    java = [f"-XX:ArchiveClassesAtExit={archive}"]
+    life = Life(Orders(works=[work], local=str(base / "local"), ends=True, files=files, java=java), base / "life.log")
+    assert life.end() == 0, "\n".join(complaints(life.log))
+    # Half the time until a session is there is spent on loading classes.
+    java = [f"-XX:SharedArchiveFile={archive}"]
+    return Lived(base / "files", read_results(work.path), expect(batches, QUERIES), files, java)
 
 
 @dataclass
 class Round:
-    """One folder, from nothing to all of the input taken in."""
+    """A folder for each mode, from nothing to all of the input taken in."""
 
-    work: Path
-    format: str
-    intervals: Sequence[str | None]
-    files: list[list[Row]]
-    source: Path
+    base: Path
+    lived: Lived
     chance: random.Random
     lives: list[Life] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.plans = Plans(self.work / "checkpoints")
+        self.feed = Feed(self.lived.source, [self.work(mode) for mode in CHOSEN])
 
-    def start(self) -> Life:
-        interval = self.chance.choice(self.intervals)
-        arguments = [str(self.work), "--input", str(self.source), "--local", str(self.work / "local")]
-        arguments += ["--format", self.format, "--retained", str(self.chance.randint(1, 3))]
-        if interval is not None:
-            arguments += ["--interval", interval]
-        self.lives.append(Life(arguments, self.work / f"life-{len(self.lives):03}.log", self.plans))
+    def work(self, mode: str) -> Work:
+        """With the settings of one life."""
+        version, intervals = MODES[mode]
+        interval = self.chance.choice(intervals)
+        return Work(folder=str(self.base / mode), format=version, interval=interval, retained=self.chance.randint(1, 3))
+
+    def start(self, ends: bool) -> Life:
+        works = [self.work(mode) for mode in CHOSEN]
+        self.chance.shuffle(works)
+        local, lived = str(self.base / "local"), self.lived
+        orders = Orders(works=works, local=local, ends=ends, files=lived.files, java=lived.java)
+        self.lives.append(Life(orders, self.base / f"life-{len(self.lives):03}.log", self.feed))
         return self.lives[-1]
 
-    def killed(self) -> bool:
-        """One life. False: it came to its end before."""
-        life = self.start()
-        events, seconds = self.chance.randint(0, MOST_EVENTS), self.chance.uniform(0, 0.5)
-        if life.wait_for("\nsession\n") and life.kill_after(events, seconds, self.work / "checkpoints"):
-            print(f"  killed after {events} events and {seconds:.2f} s {stage(life.log)}", flush=True)
-            return True
-        self.check(life)
-        return False
+    def kill(self) -> None:
+        """One life."""
+        life, began = self.start(ends=False), time.monotonic()
+        events = self.chance.randint(0, MOST_EVENTS * len(QUERIES) * len(CHOSEN))
+        seconds = self.chance.uniform(0, 0.5)
+        killed = life.wait_for("\nsession\n") and life.kill_after(events, seconds)
+        assert killed, f"seed {SEED}, {life.log} ended by itself:\n" + "\n".join(complaints(life.log))
+        print(
+            f"  {time.monotonic() - began:4.1f} s, {events} events and {seconds:.2f} s: {stage(life.log)}", flush=True
+        )
 
-    def check(self, life: Life) -> None:
+    def end(self) -> None:
+        self.feed.give_all()
+        life = self.start(ends=True)
         status = life.end()
         assert status == 0, f"seed {SEED}, {life.log}:\n" + "\n".join(complaints(life.log))
-        check_output(self.work, expect(self.files, self.plans.whole()))
+        for mode in CHOSEN:
+            check_output(self.base / mode, self.lived.results, self.lived.expected)
 
 
 def stage(log: Path) -> str:
@@ -96,22 +128,16 @@ def complaints(log: Path) -> list[str]:
     return [line[:500] for line in lines if "SNAPLINE-" in line or line.startswith("failed")][:20] + lines[-20:]
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_killed_at_random_moments(mode: str, tmp_path: Path) -> None:
-    kills = share(mode)
-    if not kills:
-        pytest.skip("no kill left for this mode: SNAPLINE_KILLS")
-    chance = random.Random(f"{SEED} {mode}")
-    files = min(30, 6 + 2 * kills)
-    batches = make_input(tmp_path / "input", files)
-    version, intervals = MODES[mode]
+def test_killed_at_random_moments(lived: Lived, tmp_path: Path) -> None:
+    print(f"seed {SEED}, modes {' '.join(CHOSEN)}", flush=True)
+    chance = random.Random(SEED)
     done, rounds, began = 0, 0, time.monotonic()
-    while True:
-        this = Round(tmp_path / f"round-{rounds}", version, intervals, batches, tmp_path / "input", chance)
+    while done < KILLS:
+        this = Round(tmp_path / f"round-{rounds}", lived, chance)
+        for _ in range(min(ROUND, KILLS - done)):
+            if not this.feed.dry:
+                this.kill()
+                done += 1
+        this.end()
         rounds += 1
-        while done < kills and this.killed():
-            done += 1
-        if done == kills:
-            this.check(this.start())
-            break
-    print(f"{mode}: {done} kills in {rounds} rounds, {time.monotonic() - began:.0f} s, seed {SEED}")
+        print(f"{done} kills in each mode, {rounds} rounds equal to a life without, {time.monotonic() - began:.0f} s")

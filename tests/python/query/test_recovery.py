@@ -232,6 +232,17 @@ def test_lost_entries_are_refused_before_anything_moves(lost: str) -> None:
     assert files.files == before
 
 
+@pytest.mark.parametrize("cut", ["offsets/3", "offsets/6", "commits/5"])
+def test_entries_that_were_cut_short_are_refused_before_anything_moves(cut: str) -> None:
+    files, spark, _ = make()
+    files.files[cut] = files.files[cut][:20]
+    before = dict(files.files)
+    with pytest.raises(CheckpointDamaged, match=f"{cut}.* cannot be read"):
+        Recovery(files).run(CheckpointRef(7, 2), spark.run_batch)
+    assert files.files == before
+    assert spark.runs == []
+
+
 @pytest.mark.parametrize(("batch", "committed", "planned"), [(6, 5, 6), (2, 5, 7), (2, 5, 4)])
 def test_logs_that_do_not_fit_are_refused(batch: int, committed: int, planned: int) -> None:
     files, spark, _ = make(committed, planned)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from snapline.errors import CheckpointDamaged, IncompatibleState, InternalError
 from snapline.query.commit_entry import may_stay, put_back
@@ -17,6 +18,8 @@ SinkHas = Callable[[int], bool]
 _HIDDEN = f"{REPLAY}/hidden"
 _HIDDEN_OFFSETS = f"{REPLAY}/{OFFSETS}"
 _HIDDEN_COMMITS = f"{REPLAY}/{COMMITS}"
+
+_READERS = 8
 
 _log = logging.getLogger(__name__)
 
@@ -139,6 +142,11 @@ class Recovery:
                 f"{self._path(lost[0])} and {len(lost) - 1} more entries after {which} are missing.",
                 "restore them from a backup, or take a newer checkpoint (restore=).",
             )
+        # One that was cut short would fail the batch, or its comparison, when others have been moved.
+        needed = [(self._offsets, batch) for batch in journal.hidden]
+        needed += [(self._commits, batch) for batch in journal.hidden if batch <= committed]
+        with ThreadPoolExecutor(_READERS) as pool:
+            list(pool.map(lambda entry: entry[0].read(entry[1]), needed))
         return journal
 
     def _hide(self, journal: Journal) -> None:

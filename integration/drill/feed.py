@@ -1,0 +1,75 @@
+"""Gives each query its next file when it has committed the one before."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from .work import Work
+
+
+class Feed:
+    """The input of the queries of some works, file by file.
+
+    A batch is one file then, whenever a life ends: with more files at hand, Spark takes two into one batch when it was
+    killed between the log of the file source and that of the query. The last file is held back until
+    :meth:`give_all`, so that the life that ends the work has a batch with rows, which a batch without rows can follow.
+    """
+
+    def __init__(self, source: Path, works: Sequence[Work]) -> None:
+        self._files = sorted(source.glob("*.json"))
+        self._given = {(work.input(query), work.checkpoint(query)): 0 for work in works for query in work.queries}
+        for folder, _ in self._given:
+            folder.mkdir(parents=True)
+        for query in self._given:
+            self._give(query)
+
+    @property
+    def dry(self) -> bool:
+        """Every query has all files but the last, and has committed them."""
+        return all(
+            given == len(self._files) - 1 and _taken_in(checkpoint) == given
+            for (_, checkpoint), given in self._given.items()
+        )
+
+    @property
+    def taken_in(self) -> int:
+        """Files that every query has committed."""
+        return min(_taken_in(checkpoint) for _, checkpoint in self._given)
+
+    def look(self) -> None:
+        for query, given in self._given.items():
+            if given < len(self._files) - 1 and _taken_in(query[1]) == given:
+                self._give(query)
+
+    def give_all(self) -> None:
+        self.give(len(self._files))
+
+    def give(self, files: int) -> None:
+        """To each query, up to so many."""
+        for query in self._given:
+            while self._given[query] < files:
+                self._give(query)
+
+    @property
+    def given(self) -> int:
+        """To the query that has had most."""
+        return max(self._given.values())
+
+    def _give(self, query: tuple[Path, Path]) -> None:
+        # A link appears whole, and keeps the time of change, by which the file source orders files.
+        file = self._files[self._given[query]]
+        os.link(file, query[0] / file.name)
+        self._given[query] += 1
+
+
+def _taken_in(checkpoint: Path) -> int:
+    """How many files the newest committed batch reaches to. Fewer than it was, while a replay hides entries."""
+    try:
+        newest = max(int(name) for name in os.listdir(checkpoint / "commits") if name.isdigit())  # noqa: PTH208
+        offsets = (checkpoint / "offsets" / str(newest)).read_text().splitlines()
+        return int(json.loads(offsets[2])["logOffset"]) + 1
+    except (FileNotFoundError, ValueError, IndexError):
+        return 0

@@ -1,0 +1,74 @@
+"""What a life of the job is told to do, in a file beside its log: `python -m integration.drill.job …/life-003.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+QUERIES = ("windows", "chains", "totals")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """A folder of queries that run side by side, all with the same checkpoints.
+
+    Attributes:
+        folder: of output and checkpoints.
+        source: has a folder of files for each query; None: ``input`` in ``folder``.
+        format: of Spark's checkpoints.
+        interval: of ours, in seconds; None: every batch is durable.
+        retained: checkpoints that are kept.
+        restarts: how often a query that fails starts again by itself.
+        tables: queries that write to SQLite; the others write Parquet files, of which Spark keeps a log.
+        plain: started by Spark alone.
+    """
+
+    folder: str
+    source: str | None = None
+    format: int = 1
+    interval: float | None = None
+    retained: int = 2
+    restarts: int = 0
+    queries: Sequence[str] = QUERIES
+    tables: Sequence[str] = ("totals",)
+    plain: bool = False
+
+    @property
+    def path(self) -> Path:
+        return Path(self.folder)
+
+    def input(self, query: str) -> Path:
+        return (self.path / "input" if self.source is None else Path(self.source)) / query
+
+    def checkpoint(self, query: str) -> Path:
+        return self.path / "checkpoints" / query
+
+
+@dataclass(frozen=True, kw_only=True)
+class Orders:
+    """
+    Attributes:
+        local: where Spark keeps what is not to stay.
+        ends: takes in what is there, makes state durable, writes it down, and ends; else runs until it is killed.
+        together: all works at once; else one after the other, and a failure ends its own work only.
+        files: jar of LocalFiles.java.
+        java: options of the driver's JVM.
+    """
+
+    works: Sequence[Work]
+    local: str
+    ends: bool
+    files: str
+    together: bool = True
+    master: str = "local[2]"
+    java: Sequence[str] = field(default_factory=tuple)
+
+    def write(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self), indent=1))
+
+    @classmethod
+    def read(cls, path: Path) -> Orders:
+        text = json.loads(path.read_text())
+        return cls(**{**text, "works": [Work(**work) for work in text["works"]]})
