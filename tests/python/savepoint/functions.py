@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 from pyspark.sql import Row
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from snapline import (
     KeyedProcessFunction,
@@ -59,7 +59,7 @@ class Processor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.handle = handle
-        self.total = handle.getValueState("total", "total long", ttlDurationMs=3_600_000)
+        self.total = handle.getValueState("total", "total long")
         self.seen = handle.getListState("seen", "v long")
         self.per = handle.getMapState("per", "bucket string", "n long")
 
@@ -79,7 +79,7 @@ class Processor(StatefulProcessor):
 
     def _result(self, key: Any, *, fired: bool) -> Row:
         ordered = sum((place + 1) * each[0] for place, each in enumerate(self.seen.get()))
-        total = self.total.get()
+        total = self.total.get() or (0,)
         buckets = sum(each[0] for each in self.per.values())
         return Row(k=key[0], total=total[0], n=ordered, last=None, buckets=buckets, fired=fired)
 

@@ -26,7 +26,7 @@ def join(rows: DataFrame) -> DataFrame:
     left = rows.select("t", "k", "v")
     right = rows.where("v % 3 != 0").select(F.col("t").alias("t2"), F.col("k").alias("k2"), F.col("v").alias("v2"))
     near = F.expr("k = k2 AND v % 7 = v2 % 7 AND t2 BETWEEN t - INTERVAL 1 MINUTE AND t + INTERVAL 1 MINUTE")
-    return left.withWatermark("t", "1 minute").join(right.withWatermark("t2", "2 minutes"), near, "left_outer")
+    return left.join(right, near, "left_outer")
 
 
 def sessions(rows: DataFrame) -> DataFrame:
@@ -64,7 +64,7 @@ QUERIES: dict[str, tuple[str, Query]] = {
     ),
     "transform-with-state": (
         "update",
-        lambda rows: rows.groupBy("k").transformWithState(Processor(), RESULT, "Update", "ProcessingTime"),
+        lambda rows: rows.groupBy("k").transformWithState(Processor(), RESULT, "Update", "EventTime"),
     ),
     "keyed-function": ("append", keyed),
 }

@@ -38,5 +38,4 @@ def test_goes_on_at_another_parallelism(spark: SparkSession, tmp_path: Path, nam
     assert query.output("whole", since)
     assert query.output("wider") == query.output("whole", since)
     assert query.output("narrower") == query.output("whole", since)
-    if name != "transform-with-state":  # whose time to live goes by the clock
-        assert query.state("wider") == query.state("whole") == query.state("narrower")
+    assert query.state("wider") == query.state("whole") == query.state("narrower")

@@ -93,8 +93,9 @@ class Expression:
 
 @dataclass(frozen=True)
 class WriterSettings:
-    """Of a DataStreamWriter: the class of its trigger, its output mode, and its options with names in lower case."""
+    """Of a DataStreamWriter: name of its sink, class of its trigger, output mode, options with names in lower case."""
 
+    sink: str
     trigger: str
     output_mode: str
     options: Mapping[str, str]
@@ -107,7 +108,10 @@ class WriterSettings:
         # A trigger that is an object has a class name ending in $.
         mode = str(_field(java, "outputMode").toString())
         return cls(
-            str(trigger.getClass().getSimpleName()).rstrip("$"), mode, _lower(_entries(_field(java, "extraOptions")))
+            str(_field(java, "source")),
+            str(trigger.getClass().getSimpleName()).rstrip("$"),
+            mode,
+            _lower(_entries(_field(java, "extraOptions"))),
         )
 
 

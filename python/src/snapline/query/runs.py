@@ -18,6 +18,7 @@ from snapline.query.metadata import CheckpointMetadata
 from snapline.query.recovery import Recovery
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -65,10 +66,7 @@ class Runs:
             StreamingQueryException: a replayed batch failed.
             SnaplineError: no checkpoint will do.
         """
-        if restore is not None:
-            self._recover(self._choice.by_number(restore).ref)
-        elif self._files.exists(INTERVAL_MARK) or self._recovery.pending() is not None:
-            self._recover_from_newest()
+        self.recover(restore)
         if self._config.takes_checkpoints:
             if not self._files.exists(INTERVAL_MARK):
                 self._files.write_new(INTERVAL_MARK, make_mark(self._files))
@@ -81,6 +79,52 @@ class Runs:
         settings = {LOCAL_BACKUP: str(self._config.local_backup).lower()}
         with long_logs(self._session.conf, **settings) if self._config.takes_checkpoints else nullcontext():
             return writer.start(path) if table is None else writer.toTable(table)
+
+    def recover(self, restore: int | None = None) -> None:
+        """Brings the state in storage to the newest batch that was committed, if it is behind.
+
+        Args:
+            restore: as for :meth:`begin`.
+
+        Raises:
+            StreamingQueryException: a replayed batch failed.
+            SnaplineError: no checkpoint will do.
+        """
+        if restore is not None:
+            self._recover(self._choice.by_number(restore).ref)
+        elif self._files.exists(INTERVAL_MARK) or self._recovery.pending() is not None:
+            self._recover_from_newest()
+
+    def catch_up(self) -> None:
+        """Makes the state durable up to the newest batch that was committed. No query runs, before or after.
+
+        Raises: as :meth:`recover`.
+        """
+        self.recover()
+        if self._files.exists(INTERVAL_MARK):
+            # Replayed batches are durable by themselves.
+            self._files.delete(INTERVAL_MARK)
+            self._files.write_new(INTERVAL_MARK, make_mark(self._files))
+
+    def again(self) -> Runs:
+        """For the same writer, when the query has ended: with a coordinator of its own."""
+        path, table = self._target
+        return Runs(self._writer, self._config, self._files, self._location, path, table)
+
+    @property
+    def session(self) -> SparkSession:
+        """The query's."""
+        return self._session
+
+    @property
+    def location(self) -> str:
+        """The checkpoint folder, as the writer names it."""
+        return self._location
+
+    @property
+    def takes_checkpoints(self) -> bool:
+        """Whether state is durable at checkpoints only."""
+        return self._config.takes_checkpoints
 
     def set_aside(self, failure: Exception) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""

@@ -79,6 +79,7 @@ def create_savepoint(
         checkpoint=state.checkpoint,
         offsets=state.offsets.text.decode(),
         commit=state.commit.text.decode(),
+        planned=None if state.planned is None else state.planned.text.decode(),
         max_parallelism=java_savepoints(session).maxParallelism(session._jsparkSession),
         provider=state.offsets.metadata["conf"][_PROVIDER],
         writer=__version__,
@@ -102,12 +103,25 @@ def _write_state(
         return session.read.schema(table.schema).parquet(folder).count()
 
 
+def check_new(session: SparkSession, to: str) -> None:
+    """
+    Raises:
+        InvalidConfiguration: there is something in the folder a savepoint is to be written to.
+    """
+    check_empty(HadoopFiles(session, to), "a savepoint")
+
+
 def check_empty(files: Files, what: str) -> None:
     """
     Raises:
         InvalidConfiguration: there is something in the folder.
     """
     there = files.list("")
+    if there == ["metadata"] and b'"restoring"' in files.read("metadata"):
+        raise InvalidConfiguration(
+            f"{files.location} has what is left of a restore that was cut short.",
+            "remove the folder, and restore again.",
+        )
     if there:
         raise InvalidConfiguration(
             f"{files.location} is not empty: it has {', '.join(there[:5])}.", f"give {what} a folder of its own."

@@ -40,6 +40,7 @@ class SavepointMetadata:
         query: id of the query it was taken of.
         checkpoint: the numbered checkpoint it was taken of; None: of the last batch.
         offsets: text of the offset log's entry of its batch, and ``commit`` of the commit log's.
+        planned: of the batch after it, if it was planned and not committed: a sink may have it.
         provider: class of the state store it was read with.
         rows: by folder of a state, how many.
     """
@@ -52,6 +53,7 @@ class SavepointMetadata:
     checkpoint: int | None
     offsets: str
     commit: str
+    planned: str | None
     max_parallelism: int
     provider: str
     writer: str
@@ -92,6 +94,7 @@ class SavepointMetadata:
             "checkpoint": self.checkpoint,
             "offsets": self.offsets,
             "commit": self.commit,
+            "planned": self.planned,
             "maxParallelism": self.max_parallelism,
             "provider": self.provider,
             "writer": self.writer,
@@ -151,6 +154,7 @@ def _savepoint(meta: dict[str, Any]) -> SavepointMetadata:
         checkpoint=None if meta.get("checkpoint") is None else count(meta, "checkpoint"),
         offsets=need(meta, "offsets", str),
         commit=need(meta, "commit", str),
+        planned=None if meta.get("planned") is None else need(meta, "planned", str),
         max_parallelism=count(meta, "maxParallelism"),
         provider=need(meta, "provider", str),
         writer=need(meta, "writer", str),

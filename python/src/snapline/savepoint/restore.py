@@ -66,6 +66,11 @@ def restore_savepoint(
     wanted = metadata.parallelism if parallelism is None else parallelism
     check_parallelism(session, metadata, wanted)
     check_empty(target, "the restored query")
+    if keep_query_id and any(query.id == metadata.query for query in session.streams.active):
+        raise InvalidConfiguration(
+            f"the query {metadata.query} is running, and two of one id stop each other.",
+            "stop it first, or restore a clone (without --keep-query-id).",
+        )
     progress("verifying the savepoint")
     verify_savepoint(source, metadata, spark_checksums(session, source))
     tables = {operator.id: _tables(session, source, operator) for operator in metadata.operators}
@@ -75,7 +80,8 @@ def restore_savepoint(
     mark = json.dumps({"restoring": metadata.id, "from": source.location})
     target.write_new(_QUERY, mark.encode())
     _copy_spark_files(source, target, metadata, wanted)
-    offsets = moved_offsets(metadata.offsets, {_PARTITIONS: str(wanted), _PROVIDER: _SNAPLINE})
+    changed = {_PARTITIONS: str(wanted), _PROVIDER: _SNAPLINE}
+    offsets = moved_offsets(metadata.offsets, changed)
     uids = {}
     for operator in metadata.operators:
         partitions = _parallelism_of(operator, metadata, wanted)
@@ -86,6 +92,8 @@ def restore_savepoint(
         # Spark wants the entry before the newest as well; all it takes from it is replaced by the newest.
         target.write_new(f"{OFFSETS}/{metadata.batch - 1}", offsets)
     target.write_new(f"{OFFSETS}/{metadata.batch}", offsets)
+    if metadata.planned is not None:
+        target.write_new(f"{OFFSETS}/{metadata.batch + 1}", moved_offsets(metadata.planned, changed))
     target.write_new(f"{COMMITS}/{metadata.batch}", moved_commit(metadata.commit, uids))
     target.write_new(RESTORED, json.dumps({"savepoint": metadata.id, "from": source.location}).encode())
     query = metadata.query if keep_query_id else str(uuid.uuid4())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from snapline.errors import CheckpointDamaged, NotACheckpoint, StateNotFound
 from snapline.query.choice import CheckpointChoice
 from snapline.query.files import Files
-from snapline.query.interval_mark import INTERVAL_MARK
+from snapline.query.interval_mark import INTERVAL_MARK, durable_before
 from snapline.query.journal import JOURNAL
 from snapline.query.logs import COMMITS, OFFSETS, Log, LogEntry, parse_entry
 from snapline.query.metadata import CheckpointMetadata, metadata_name
@@ -30,6 +30,7 @@ class CheckpointState:
         location: the checkpoint folder.
         checkpoint: the numbered checkpoint; None: what the newest batch left.
         version: of every store.
+        planned: the batch after it, if it was planned and not committed.
         uids: the attempt to read, by operator, store and partition; empty: whichever is the latest.
     """
 
@@ -39,6 +40,7 @@ class CheckpointState:
     version: int
     offsets: LogEntry
     commit: LogEntry
+    planned: LogEntry | None
     uids: Uids
     operators: tuple[OperatorLayout, ...]
 
@@ -83,19 +85,16 @@ def find_state(session: SparkSession, files: Files, checkpoint: int | None = Non
             f"{files.location} has not both {OFFSETS}/ and {COMMITS}/.", "give the checkpointLocation of a query."
         )
     chosen = _numbered(files, checkpoint)
+    planned: LogEntry | None = None
     if chosen is not None:
-        offsets, commit = (
-            parse_entry(chosen.batch, text.encode(), metadata_name(chosen.id)) for text in _texts(chosen)
-        )
-        uids = {(o.id, s.name, h.partition): h.ref.uid for o, s, h in chosen.handles()}
+        texts = (chosen.offsets, chosen.commit)
+        offsets, commit = (parse_entry(chosen.batch, text.encode(), metadata_name(chosen.id)) for text in texts)
+        uids: Uids = {(o.id, s.name, h.partition): h.ref.uid for o, s, h in chosen.handles()}
         version = next((handle.ref.version for _, _, handle in chosen.handles()), chosen.batch + 1)
         number: int | None = chosen.id
     else:
-        batch = Log(files, COMMITS).newest()
-        if batch is None:
-            raise StateNotFound(f"no batch of {files.location} was committed.", "wait for the first.")
-        offsets, commit = Log(files, OFFSETS).read(batch), Log(files, COMMITS).read(batch)
-        version, number, uids = batch + 1, None, {}
+        offsets, commit, planned = _newest(files)
+        version, number, uids = offsets.batch + 1, None, {}
     if "conf" not in offsets.metadata:
         raise CheckpointDamaged(
             f"{files.location}/{OFFSETS}/{offsets.batch} has no settings.", "run the query for a batch on Spark 4.2."
@@ -107,7 +106,7 @@ def find_state(session: SparkSession, files: Files, checkpoint: int | None = Non
     operators = parse_operators(str(text))
     if not uids:
         uids = dict(_committed_uids(operators, commit.state_ids))
-    return CheckpointState(files.location, offsets.batch, number, version, offsets, commit, uids, operators)
+    return CheckpointState(files.location, offsets.batch, number, version, offsets, commit, planned, uids, operators)
 
 
 def _numbered(files: Files, checkpoint: int | None) -> CheckpointMetadata | None:
@@ -122,16 +121,25 @@ def _numbered(files: Files, checkpoint: int | None) -> CheckpointMetadata | None
             "start the query with snapline.start, which ends it; or give the number of a checkpoint.",
         )
     numbers = choice.numbers()
-    if not numbers:
+    newest = choice.by_number(numbers[-1]) if numbers else None
+    base = durable_before(files).batch
+    if newest is None and base < 0:
         raise StateNotFound(
             f"{files.location} has no complete checkpoint yet, and its batches are durable at checkpoints only.",
             "wait for the first, or start the query with snapline.start without an interval for a moment.",
         )
-    return choice.by_number(numbers[-1])
+    return newest if newest is not None and newest.batch >= base else None
 
 
-def _texts(checkpoint: CheckpointMetadata) -> tuple[str, str]:
-    return checkpoint.offsets, checkpoint.commit
+def _newest(files: Files) -> tuple[LogEntry, LogEntry, LogEntry | None]:
+    """Offsets and commit of the newest batch whose state is durable by itself, and the one planned after it."""
+    offsets, commits = Log(files, OFFSETS), Log(files, COMMITS)
+    committed = commits.newest()
+    if committed is None:
+        raise StateNotFound(f"no batch of {files.location} was committed.", "wait for the first.")
+    batch = durable_before(files).batch if files.exists(INTERVAL_MARK) else committed
+    is_planned = batch == committed and offsets.newest() == committed + 1
+    return offsets.read(batch), commits.read(batch), offsets.read(batch + 1) if is_planned else None
 
 
 def _committed_uids(operators: tuple[OperatorLayout, ...], ids: Any) -> Uids:

@@ -89,14 +89,22 @@ final class CheckpointDriver private[plugin] (
     * @return
     *   a number to ask `outcome` with
     */
-  def trigger(): Long = synchronized {
+  def trigger(): Long = triggered(settings.retention.properties)
+
+  /** The like, for one that stays until it is disposed of. */
+  def triggerSavepoint(): Long = triggered(CheckpointProperties.Savepoint)
+
+  private def triggered(properties: CheckpointProperties): Long = synchronized {
     if (coordinator == null) requests.refused("the query has not planned a batch yet")
     else {
-      val (request, actions) = coordinator.requested(settings.retention.properties)
+      val (request, actions) = coordinator.requested(properties)
       enqueue(actions)
       request
     }
   }
+
+  /** Does away with a complete checkpoint, whoever asked for it. */
+  def dispose(checkpoint: Long): Unit = event("a disposal")(coordinator.disposed(checkpoint))
 
   /** What became of a request: empty while it waits, `completed <number>`, or `failed <reason>`. */
   def outcome(request: Long): String = synchronized(requests.outcome(request))
