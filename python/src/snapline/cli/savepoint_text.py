@@ -48,29 +48,30 @@ def show_list(folder: str, names: Sequence[str], *, as_json: bool) -> None:
     """Prints the savepoints of these names in a folder; what cannot be read is shown with the reason."""
     found: list[tuple[str, SavepointMetadata | SnaplineError]] = []
     for name in names:
-        path = f"{folder.rstrip('/')}/{name}"
         try:
-            found.append((path, SavepointFolder(path).metadata))
+            found.append((name, SavepointFolder(_path(folder, name)).metadata))
         except SnaplineError as e:
-            found.append((path, e))
+            found.append((name, e))
     found.sort(key=lambda each: -each[1].created if isinstance(each[1], SavepointMetadata) else 0)
     if as_json:
-        print_json(
-            [
-                _as_dict(path, each) if isinstance(each, SavepointMetadata) else {"path": path, "found": str(each)}
-                for path, each in found
-            ]
-        )
+        print_json([_as_item(_path(folder, name), each) for name, each in found])
         return
-    listing = table(
-        f"Savepoints in {folder}", "savepoint", "created", "query", "batch", "size", numbers=("batch", "size")
-    )
-    for path, each in found:
+    columns = ("created", "query", "batch", "size")
+    listing = table(f"Savepoints in {folder}", "name", *columns, numbers=("batch", "size"))
+    for name, each in found:
         if isinstance(each, SavepointMetadata):
-            listing.add_row(path, moment(each.created), each.query, number(each.batch), size(each.size))
+            listing.add_row(name, moment(each.created), each.query, number(each.batch), size(each.size))
         else:
-            listing.add_row(path, "-", f"{each.code}: {each.found}", "-", "-")
+            listing.add_row(name, "-", f"{each.code}: {each.found}", "-", "-")
     console().print(listing)
+
+
+def _path(folder: str, name: str) -> str:
+    return f"{folder.rstrip('/')}/{name}"
+
+
+def _as_item(path: str, each: SavepointMetadata | SnaplineError) -> dict[str, Any]:
+    return _as_dict(path, each) if isinstance(each, SavepointMetadata) else {"path": path, "found": str(each)}
 
 
 def _as_dict(path: str, metadata: SavepointMetadata) -> dict[str, Any]:

@@ -53,7 +53,8 @@ private[savepoint] final class CheckpointStates(
         configuration
       )
       // transformWithState declares the default state and never uses it.
-      val used = if (variables.isEmpty) schemas else schemas.filterNot(_.colFamilyName == StateStore.DEFAULT_COL_FAMILY_NAME)
+      val used =
+        if (variables.isEmpty) schemas else schemas.filterNot(_.colFamilyName == StateStore.DEFAULT_COL_FAMILY_NAME)
       val families = used.map { schema =>
         FamilyLayout(
           schema.colFamilyName,

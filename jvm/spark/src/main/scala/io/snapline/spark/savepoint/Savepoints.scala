@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.spark.SparkException
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 import org.apache.spark.sql.execution.streaming.state.{InMemoryStateSchemaProvider, StateSchemaMetadata, StateStoreConf}
@@ -37,7 +38,10 @@ object Savepoints {
   }
 
   def maxParallelism(session: SparkSession): Int =
-    SessionInternals.hadoopConfiguration(session).getInt(ProviderSettings.MaxParallelism, KeyGroups.DefaultMaxParallelism)
+    SessionInternals.hadoopConfiguration(session).getInt(
+      ProviderSettings.MaxParallelism,
+      KeyGroups.DefaultMaxParallelism
+    )
 
   /** A state as a table.
     *
@@ -85,15 +89,20 @@ object Savepoints {
     val layout = OperatorLayout.fromJson(operator)
     val state = layout.store(store).flatMap(_.family(family)).getOrElse(throw new NoSuchElementException(family))
     val wanted = StateColumns.of(layout, state)
-    val found = session.read.parquet(folder).schema
-    if (found.catalogString != wanted.catalogString) {
+    val found = columns(session, folder)
+    if (!found.contains(wanted.catalogString)) {
       throw new IncompatibleState(
-        s"$folder has the columns ${found.catalogString}; state $family of ${layout.title} has ${wanted.catalogString}.",
+        s"$folder has the columns ${found.getOrElse("of several states")}; state $family of ${layout.title} has ${wanted.catalogString}.",
         "give it these columns, in this order."
       )
     }
     session.read.schema(wanted).parquet(folder)
   }
+
+  /** None: its files differ. */
+  private def columns(session: SparkSession, folder: String): Option[String] =
+    try Some(session.read.option("mergeSchema", "true").parquet(folder).schema.catalogString)
+    catch { case e: SparkException if e.getCondition == "CANNOT_MERGE_SCHEMAS" => None }
 
   /** Writes one store of an operator, all its partitions, from tables in the order of the store's states.
     *

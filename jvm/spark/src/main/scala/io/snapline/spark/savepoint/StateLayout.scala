@@ -87,7 +87,10 @@ object OperatorLayout {
 
   private def placement(p: Placement): JObject = p match {
     case Placement.Hashed(paths) =>
-      JObject("kind" -> JString("hashed"), "paths" -> JArray(paths.map(path => JArray(path.map(JInt(_)).toList)).toList))
+      JObject(
+        "kind" -> JString("hashed"),
+        "paths" -> JArray(paths.map(path => JArray(path.map(JInt(_)).toList)).toList)
+      )
     case Placement.First => JObject("kind" -> JString("first"))
     case Placement.Every => JObject("kind" -> JString("every"))
     case Placement.Fixed(why) => JObject("kind" -> JString("fixed"), "why" -> JString(why))
@@ -108,7 +111,8 @@ object OperatorLayout {
 
   private def family(json: JValue): FamilyLayout = {
     implicit val formats: DefaultFormats.type = DefaultFormats
-    def schema(member: String): StructType = DataType.fromJson(JsonMethods.compact(json \ member)).asInstanceOf[StructType]
+    def schema(member: String): StructType =
+      DataType.fromJson(JsonMethods.compact(json \ member)).asInstanceOf[StructType]
     FamilyLayout(
       (json \ "name").extract[String],
       schema("key"),

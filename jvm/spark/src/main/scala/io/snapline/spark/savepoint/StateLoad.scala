@@ -80,7 +80,11 @@ private final class StatePacking(
     val from = row.getInt(partitionAt)
     if (row.isNullAt(keyAt) || row.isNullAt(valueAt)) damaged()
     val key = keys.of(row.getStruct(keyAt, keys.fields))
-    val packed = EntryBytes.pack(number, key, if (family.multi) list(row) else Seq(values.of(row.getStruct(valueAt, values.fields))))
+    val packed = EntryBytes.pack(
+      number,
+      key,
+      if (family.multi) list(row) else Seq(values.of(row.getStruct(valueAt, values.fields)))
+    )
     targets(key, from).map(_ -> packed)
   }
 

@@ -36,7 +36,8 @@ private[savepoint] final class StateScan(
     }
     if (task.store.hasFamilies) {
       // A state of a keyed function may be missing here, as long as its schema has not changed.
-      if (family.placement == Placement.Every && !store.allColumnFamilyNames.contains(family.name)) return Iterator.empty
+      if (family.placement == Placement.Every && !store.allColumnFamilyNames.contains(family.name))
+        return Iterator.empty
       task.declare(family, store)
     }
     val toRow = new EntryRows(task.operator, family, partition, maxParallelism)
