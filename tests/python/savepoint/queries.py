@@ -94,9 +94,12 @@ class StatefulQuery:
         return {"t": time, "k": key, "v": batch * 17 + place // 2, "name": None if key % 5 == 0 else f"name {key % 4}"}
 
     def rows(self) -> DataFrame:
+        """With a watermark: there are batches without rows, too."""
+        return self.plain_rows().withWatermark("t", "1 minute")
+
+    def plain_rows(self) -> DataFrame:
         reader = self.session.readStream.schema("t long, k long, v long, name string").option("maxFilesPerTrigger", 1)
-        rows = reader.json(str(self.work / "input")).withColumn("t", F.timestamp_seconds("t"))
-        return rows.withWatermark("t", "1 minute")
+        return reader.json(str(self.work / "input")).withColumn("t", F.timestamp_seconds("t"))
 
     def run(self, checkpoint: str, partitions: int = 2) -> None:
         """Takes in all that is there. The output goes to a file for each batch, beside the checkpoint."""

@@ -28,7 +28,7 @@ def writer(query: StatefulQuery, checkpoint: str) -> Any:
     def keep(batch: DataFrame, number: int) -> None:
         (output / f"{number:03}").write_text("\n".join(sorted(map(repr, batch.collect()))))
 
-    rows = query.rows().groupBy("k").count()
+    rows = query.plain_rows().groupBy("k").count()
     return (
         rows.writeStream.outputMode("update")
         .foreachBatch(keep)
@@ -115,7 +115,7 @@ def test_a_fresh_folder_of_the_file_sink(spark: SparkSession, tmp_path: Path, ba
     query.run("one")
     create_savepoint(spark, str(tmp_path / "one"), str(tmp_path / "savepoint"))
     query.add_input(range(batches, batches + 7))
-    rows = query.rows().dropDuplicates(["k", "v"]).drop("t")
+    rows = query.plain_rows().dropDuplicates(["k", "v"]).drop("t")
     files = rows.writeStream.option("checkpointLocation", str(tmp_path / "two")).trigger(availableNow=True)
     try:
         snapline.start(
