@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SupervisedQuery,
         start,
     )
+    from snapline.savepoint import create_savepoint, read_state, restore_savepoint
     from snapline.state import (
         PICKLED,
         AggregateFunction,
@@ -89,9 +90,12 @@ __all__ = [
     "ValueStateDescriptor",
     "__version__",
     "configure",
+    "create_savepoint",
     "jar_path",
     "key_by",
     "main_output",
+    "read_state",
+    "restore_savepoint",
     "side_output",
     "start",
 ]
@@ -100,7 +104,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # Keyed state needs pyspark and pyarrow; the command line and configure() must start, and complain, without them.
     if name in __all__:
-        for room in ("snapline.state", "snapline.functions", "snapline.stream", "snapline.query"):
+        for room in ("snapline.state", "snapline.functions", "snapline.stream", "snapline.query", "snapline.savepoint"):
             module = import_module(room)
             if name in module.__all__:
                 return getattr(module, name)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from snapline.query import Files
@@ -27,6 +28,10 @@ class CrashingFiles:
 
     def list(self, folder: str) -> list[str]:
         names: list[str] = self._do("list", folder)
+        return names
+
+    def walk(self, folder: str) -> Sequence[str]:
+        names: Sequence[str] = self._do("walk", folder)
         return names
 
     def exists(self, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from snapline.query.files import already_there, not_there
 
@@ -42,6 +43,10 @@ class FakeFiles:
         self.tick()
         below = (name[len(folder) + 1 :] for name in self.files if name.startswith(f"{folder}/"))
         return sorted({name.partition("/")[0] for name in below})
+
+    def walk(self, folder: str) -> Sequence[str]:
+        self.tick()
+        return sorted(name[len(folder) + 1 :] for name in self.files if name.startswith(f"{folder}/"))
 
     def exists(self, name: str) -> bool:
         self.tick()

@@ -39,6 +39,16 @@ def test_writes_what_it_reads(files: Files, tmp_path: Path) -> None:
     assert files.read("empty") == b""
 
 
+def test_walks(files: Files, tmp_path: Path) -> None:
+    for name in ("a/b/c", "a/d", "e"):
+        files.write_new(name, b"1")
+    put(tmp_path / "a/.hidden/f")
+    assert files.walk("a") == ["b/c", "d"]
+    assert files.walk("") == ["a/b/c", "a/d", "e"]
+    assert files.list("") == ["a", "e"]
+    assert files.walk("nowhere") == []
+
+
 def test_overwrites_nothing(files: Files) -> None:
     files.write_new("a", b"1")
     files.write_new("b", b"2")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from snapline._version import __spark_line__, __version__
-from snapline.cli import checkpoints, doctor
+from snapline.cli import checkpoints, doctor, savepoint
 from snapline.errors import CheckpointDamaged, SnaplineError
 
 EXIT_DAMAGED = 1
@@ -23,6 +23,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(checkpoints.app)
+app.add_typer(savepoint.app)
+app.command()(savepoint.restore)
 app.command()(doctor.doctor)
 
 

@@ -43,6 +43,14 @@ def damaged(path: str, what: str, kind: type[CheckpointDamaged] = CheckpointDama
     )
 
 
+def write_meta_frame(kind: Kind, meta: bytes) -> bytes:
+    """A framed file that has a meta and no blocks."""
+    header = HEADER.pack(kind.magic, FORMAT_NUMBER, CODEC_NONE, 0, 0)[:12]
+    header += struct.pack("<I", crc32c(header))
+    trailer = TRAILER.pack(len(header), len(meta), crc32c(meta), 0, 0, END_MAGIC)[:20]
+    return header + meta + trailer + struct.pack("<I", crc32c(trailer)) + END_MAGIC
+
+
 class FrameReader:
     """Reads one framed file. The frame and the meta are checked at once, each block before its bytes are given out.
 

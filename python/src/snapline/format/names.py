@@ -21,6 +21,7 @@ class Kind(Enum):
     CHANGELOG = "changelog"
     HANDLE = "handle"
     CHECKPOINT = "checkpoint"
+    SAVEPOINT = "savepoint"
 
     @property
     def magic(self) -> bytes:
@@ -28,7 +29,12 @@ class Kind(Enum):
         return _MAGIC[self]
 
 
-_MAGIC = {Kind.CHANGELOG: b"SNAPCLOG", Kind.HANDLE: b"SNAPHNDL", Kind.CHECKPOINT: b"SNAPMETA"}
+_MAGIC = {
+    Kind.CHANGELOG: b"SNAPCLOG",
+    Kind.HANDLE: b"SNAPHNDL",
+    Kind.CHECKPOINT: b"SNAPMETA",
+    Kind.SAVEPOINT: b"SNAPSAVE",
+}
 
 
 class VersionRef(NamedTuple):

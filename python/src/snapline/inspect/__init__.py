@@ -4,6 +4,8 @@ from snapline.inspect.checkpoint import CheckpointFolder, Operator
 from snapline.inspect.contents import Row, StoreContents, open_store
 from snapline.inspect.glance import Glance, glance
 from snapline.inspect.numbered import NumberedCheckpoint, NumberedCheckpoints, ReplayProgress, Restart, Status
+from snapline.inspect.opening import open
+from snapline.inspect.savepoint import SavepointFolder
 from snapline.inspect.store import Chain, Store
 from snapline.inspect.store_files import StoreKey
 from snapline.inspect.summary import CheckpointSummary, NumberedSummary, OperatorSummary, SnapshotSummary, summarize
@@ -23,6 +25,7 @@ __all__ = [
     "ReplayProgress",
     "Restart",
     "Row",
+    "SavepointFolder",
     "SnapshotSummary",
     "Status",
     "Store",
@@ -30,6 +33,7 @@ __all__ = [
     "StoreKey",
     "Verification",
     "glance",
+    "open",
     "open_store",
     "summarize",
     "verify",

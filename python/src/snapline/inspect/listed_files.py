@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from snapline.errors import InternalError
 from snapline.inspect.files import Folder, StoredFile
@@ -26,6 +26,10 @@ class ListedFiles:
 
     def list(self, folder: str) -> list[str]:
         return sorted(self._children.get(folder, ()))
+
+    def walk(self, folder: str) -> Sequence[str]:
+        prefix = f"{folder}/" if folder else ""
+        return sorted(name.removeprefix(prefix) for name in self._names if name.startswith(prefix))
 
     def exists(self, name: str) -> bool:
         return name in self._names or name in self._children

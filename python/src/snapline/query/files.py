@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -14,7 +14,9 @@ from snapline.errors import SnaplineError, StateNotFound, StorageFailure
 
 
 class Files(Protocol):
-    """A checkpoint folder. Names are relative to it, ``/`` between parts. Every method may raise StorageFailure.
+    """A checkpoint folder. Every method may raise StorageFailure.
+
+    Names are relative to it, ``/`` between parts; an empty one is the folder itself.
 
     Hadoop keeps a checksum ``.name.crc`` beside a file of a local file system. It belongs to the file: it goes where
     the file goes, and away with it. One that stays behind blocks Spark's next write of that name.
@@ -26,6 +28,9 @@ class Files(Protocol):
 
     def list(self, folder: str) -> list[str]:
         """Names of what lies directly in a folder, in order, hidden ones left out; empty if there is no such folder."""
+
+    def walk(self, folder: str) -> Sequence[str]:
+        """All files below a folder, relative to it, in order; without hidden ones and what lies in hidden folders."""
 
     def exists(self, name: str) -> bool:
         """Whether a file or a folder is there."""
@@ -72,6 +77,12 @@ class LocalFiles:
                 return sorted(path.name for path in self._path(folder).iterdir() if not path.name.startswith("."))
             except FileNotFoundError:
                 return []
+
+    def walk(self, folder: str) -> Sequence[str]:
+        base = self._path(folder)
+        with _translate("list", base):
+            found = [path.relative_to(base) for path in base.rglob("*") if path.is_file()]
+        return sorted(path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts))
 
     def exists(self, name: str) -> bool:
         return self._path(name).exists()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,19 @@ class HadoopFiles:
         except _Missing:
             return []
         return sorted(name for name in names if not name.startswith("."))
+
+    def walk(self, folder: str) -> Sequence[str]:
+        base = self._path(folder)
+        found = []
+        try:
+            with _translate("list", base):
+                prefix = len(str(self._fs.makeQualified(base).toUri().getPath())) + 1
+                listing = self._fs.listFiles(base, True)
+                while listing.hasNext():
+                    found.append(str(listing.next().getPath().toUri().getPath())[prefix:])
+        except _Missing:
+            return []
+        return sorted(name for name in found if not any(part.startswith(".") for part in name.split("/")))
 
     def exists(self, name: str) -> bool:
         path = self._path(name)
@@ -102,7 +115,7 @@ class HadoopFiles:
             raise StorageFailure(f"{old.toString()} could not be renamed.", "check permissions on that file system.")
 
     def _path(self, name: str) -> Any:
-        return self._new_path(self._base, name)
+        return self._new_path(self._base, name) if name else self._base
 
 
 class _Missing(Exception):

@@ -19,6 +19,7 @@ from snapline.query.sink_log import SinkLog
 from snapline.query.start_settings import LONG_LOGS, starting_with
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -68,12 +69,7 @@ class Runs:
             StreamingQueryException: a replayed batch failed.
             SnaplineError: no checkpoint will do.
         """
-        if restore is not None:
-            self._recover(self._choice.by_number(restore).ref)
-        elif self._files.exists(INTERVAL_MARK):
-            self._recover_from_newest()
-        else:
-            self._recover_durable()
+        self.recover(restore)
         if self._config.takes_checkpoints:
             if not self._files.exists(INTERVAL_MARK):
                 self._files.write_new(INTERVAL_MARK, make_mark(self._files))
@@ -86,6 +82,54 @@ class Runs:
         logs = LONG_LOGS if self._config.takes_checkpoints else {}
         with starting_with(self._session.conf, {**logs, **self._config.of_stores()}):
             return writer.start(path) if table is None else writer.toTable(table)
+
+    def recover(self, restore: int | None = None) -> None:
+        """Brings the state in storage to the newest batch that was committed, if it is behind.
+
+        Args:
+            restore: as for :meth:`begin`.
+
+        Raises:
+            StreamingQueryException: a replayed batch failed.
+            SnaplineError: no checkpoint will do.
+        """
+        if restore is not None:
+            self._recover(self._choice.by_number(restore).ref)
+        elif self._files.exists(INTERVAL_MARK):
+            self._recover_from_newest()
+        else:
+            self._recover_durable()
+
+    def catch_up(self) -> None:
+        """Makes the state durable up to the newest batch that was committed. No query runs, before or after.
+
+        Raises: as :meth:`recover`.
+        """
+        self.recover()
+        if self._files.exists(INTERVAL_MARK):
+            # Replayed batches are durable by themselves.
+            self._files.delete(INTERVAL_MARK)
+            self._files.write_new(INTERVAL_MARK, make_mark(self._files))
+
+    def again(self) -> Runs:
+        """For the same writer, when the query has ended: with a coordinator of its own."""
+        path, table = self._target
+        return Runs(self._writer, self._config, self._files, self._location, path, table)
+
+    @property
+    def session(self) -> SparkSession:
+        """The query's."""
+        return self._session
+
+    @property
+    def location(self) -> str:
+        """The checkpoint folder, as the writer names it."""
+        return self._location
+
+    @property
+    def takes_checkpoints(self) -> bool:
+        """Whether state is durable at checkpoints only."""
+        return self._config.takes_checkpoints
 
     def set_aside(self, failure: Exception) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""

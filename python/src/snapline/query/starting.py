@@ -33,6 +33,8 @@ def start(
     restore: int | None = None,
     restart: RestartStrategy | None = None,
     listeners: Sequence[CheckpointListener] = (),
+    from_savepoint: str | None = None,
+    parallelism: int | None = None,
 ) -> SupervisedQuery:
     """Starts a streaming query with numbered checkpoints.
 
@@ -51,6 +53,9 @@ def start(
         restore: number of the checkpoint to begin with; None: the newest that is sound, where one is needed.
         restart: whether a failed query starts again by itself; None: it does not.
         listeners: told of every checkpoint.
+        from_savepoint: begin a new checkpoint folder with this savepoint. If it was begun with it before, the query
+            goes on from what is there.
+        parallelism: number of partitions of that state; None: as many as it had.
 
     Raises:
         InvalidConfiguration: a setting does not fit, or a batch of this query could not be replayed.
@@ -69,6 +74,12 @@ def start(
     if config.takes_checkpoints:
         check_replayable(writer, config.forced)
     writer.option(LOCATION, location)
+    if from_savepoint is not None:
+        from snapline.savepoint.begin import begin_from
+
+        begin_from(writer, location, from_savepoint, parallelism, path)
+    elif parallelism is not None:
+        raise InvalidConfiguration("parallelism is that of a savepoint's state.", "give from_savepoint= too.")
     runs = Runs(writer, config, HadoopFiles(session, location), location, path, table)
     return SupervisedQuery.started(runs, restart or NoRestart(), restore, listeners)
 

@@ -17,6 +17,8 @@ from snapline.query.runs import Runs
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from snapline.savepoint import SavepointMetadata
+
 _POLL = 0.05
 _LISTENER_POLL = 0.2
 
@@ -122,7 +124,55 @@ class SupervisedQuery:
         Raises:
             StorageFailure: it failed, or was not complete in time; without new input there is no barrier.
         """
-        request = self._runs.driver.trigger(savepoint)
+        return self._awaited(self._runs.driver.trigger(savepoint), timeout)
+
+    def savepoint(self, path: str, timeout: float = 60.0) -> SavepointMetadata:
+        """Takes a savepoint while the query runs.
+
+        With an interval it is of a checkpoint at the end of the next micro-batch; else of the newest batch.
+
+        Args:
+            path: a folder that does not exist, or is empty.
+            timeout: how long to wait for that checkpoint, in seconds.
+
+        Raises:
+            InvalidConfiguration: the folder is not empty.
+            IncompatibleState: a state cannot be kept in a savepoint.
+            StorageFailure: the file system refused, or no checkpoint was complete in time.
+        """
+        from snapline.savepoint import create_savepoint
+
+        runs = self._runs
+        if not runs.takes_checkpoints:
+            return create_savepoint(runs.session, runs.location, path)
+        number = self._awaited(runs.driver.trigger(True), timeout)
+        try:
+            return create_savepoint(runs.session, runs.location, path, number=number)
+        finally:
+            runs.driver.dispose(number)
+
+    def stop_with_savepoint(self, path: str) -> SavepointMetadata:
+        """Stops the query, and takes a savepoint of all it has done.
+
+        With an interval, the batches since its newest checkpoint are run again first, without output.
+
+        Raises: as :meth:`savepoint`. The query is stopped then, too.
+        """
+        from snapline.savepoint import create_savepoint
+        from snapline.savepoint.create import check_new
+
+        check_new(self._runs.session, path)
+        self.stop()
+        if self._runs.takes_checkpoints:
+            runs = self._runs.again()
+            try:
+                runs.catch_up()
+            finally:
+                runs.driver.end("SUSPENDED")
+        return create_savepoint(self._runs.session, self._runs.location, path)
+
+    def _awaited(self, request: int, timeout: float) -> int:
+        """The number of a checkpoint that was asked for."""
         deadline = time.monotonic() + timeout
         while True:
             outcome, _, rest = str(self._runs.driver.outcome(request)).partition(" ")

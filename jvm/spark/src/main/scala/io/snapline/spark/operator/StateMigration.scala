@@ -71,7 +71,7 @@ final class StateMigration(histories: Seq[SchemaHistory], store: StateStore) {
   private val toValue = UnsafeProjection.create(value)
 }
 
-private object StateMigration {
+private[spark] object StateMigration {
   val Family = "$schema"
   val key: StructType = new StructType().add("state", StringType)
   val value: StructType = new StructType().add("schema", IntegerType)

@@ -3,9 +3,30 @@ package snapline
 
 import org.apache.hadoop.conf.Configuration
 
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
 
 /** What only Spark's own packages may ask a session. */
 object SessionInternals {
   def hadoopConfiguration(session: SparkSession): Configuration = session.sessionState.newHadoopConf()
+
+  /** The session's settings, with those that a batch ran with: an entry of the offset log has them in its second line. */
+  def settingsOfBatch(session: SparkSession, offsetMetadata: String): SQLConf = {
+    val settings = session.sessionState.conf.clone()
+    OffsetSeqMetadata.setSessionConf(OffsetSeqMetadata(offsetMetadata), settings)
+    settings
+  }
+
+  /** A session of the same settings, to change some for one job. */
+  def copyOf(session: SparkSession): SparkSession = session.asInstanceOf[classic.SparkSession].cloneSession()
+
+  def frame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =
+    session.asInstanceOf[classic.SparkSession].internalCreateDataFrame(rows, schema)
+
+  def internalRows(frame: DataFrame): RDD[InternalRow] = frame.asInstanceOf[classic.DataFrame].queryExecution.toRdd
 }

@@ -1,0 +1,111 @@
+package io.snapline.spark.savepoint
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorsUtils.{
+  SYMMETRIC_HASH_JOIN_EXEC_OP_NAME, TRANSFORM_WITH_STATE_OP_NAMES
+}
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.{
+  StateVariableType, TransformWithStateOperatorProperties
+}
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.execution.streaming.state.snapline.OperatorFiles
+import org.apache.spark.sql.internal.SQLConf
+
+import io.snapline.error.IncompatibleState
+import io.snapline.spark.operator.StateMigration
+
+/** Finds out, from the files Spark keeps beside the state, which states a checkpoint has. */
+private[savepoint] final class CheckpointStates(
+    checkpoint: Path,
+    batch: Long,
+    configuration: Configuration,
+    settings: SQLConf
+) {
+  private val stateFolder = new Path(checkpoint, "state")
+
+  /** The parallelism recorded for the batch: folders of partitions prove nothing. */
+  private val parallelism = settings.getConf(SQLConf.STATEFUL_SHUFFLE_PARTITIONS_INTERNAL).get
+  private val joinFormat = settings.getConf(SQLConf.STREAMING_JOIN_STATE_FORMAT_VERSION)
+
+  def operators: Seq[OperatorLayout] = OperatorFiles.read(checkpoint, configuration, batch).map(layout)
+
+  private def layout(metadata: OperatorStateMetadata): OperatorLayout = {
+    val id = metadata.operatorInfo.operatorId
+    val name = metadata.operatorInfo.operatorName
+    if (name == SYMMETRIC_HASH_JOIN_EXEC_OP_NAME && joinFormat > CheckpointStates.JoinFormats) {
+      throw new IncompatibleState(
+        s"Operator $id ($name) in $checkpoint keeps its state in format $joinFormat, which Spark counts as experimental.",
+        s"take savepoints of joins in the formats up to ${CheckpointStates.JoinFormats} (spark.sql.streaming.join.stateFormatVersion)."
+      )
+    }
+    val variables = metadata match {
+      case v2: OperatorStateMetadataV2 if TRANSFORM_WITH_STATE_OP_NAMES.contains(name) =>
+        TransformWithStateOperatorProperties.fromJson(v2.operatorPropertiesJson).stateVariables
+      case _ => Nil
+    }
+    val placements = new Placements(name, joinFormat, variables.map(v => v.stateName -> v.stateVariableType).toMap)
+    val lists = variables.filter(_.stateVariableType == StateVariableType.ListState).map(_.stateName).toSet
+    val stores = metadata.stateStoresMetadata.map { store =>
+      val schemas = OperatorFiles.schemas(
+        StateStoreId(stateFolder.toString, id, StateStore.PARTITION_ID_TO_CHECK_SCHEMA, store.storeName),
+        schemaFiles(store, id).map(new Path(checkpoint, _)),
+        configuration
+      )
+      // transformWithState declares the default state and never uses it.
+      val used =
+        if (variables.isEmpty) schemas else schemas.filterNot(_.colFamilyName == StateStore.DEFAULT_COL_FAMILY_NAME)
+      val families = used.map { schema =>
+        FamilyLayout(
+          schema.colFamilyName,
+          schema.keySchema,
+          schema.valueSchema,
+          schema.keyStateEncoderSpec.getOrElse(encoder(store, schema)).json,
+          lists(schema.colFamilyName),
+          placements.of(store.storeName, schema.colFamilyName, schema.keySchema)
+        )
+      }
+      StoreLayout(store.storeName, families ++ schemaNumbers(families, schemas, placements, store.storeName))
+    }
+    val isSingle = stores.forall(_.families.forall(_.placement == Placement.First))
+    val files = metadata.stateStoresMetadata.flatMap(schemaFiles(_, id)).distinct
+    OperatorLayout(id, name, if (isSingle) 1 else parallelism, files, stores)
+  }
+
+  /** A keyed function whose schemas have changed notes in each partition which ones its values have. */
+  private def schemaNumbers(
+      families: Seq[FamilyLayout],
+      schemas: Seq[StateStoreColFamilySchema],
+      placements: Placements,
+      store: String
+  ): Option[FamilyLayout] =
+    if (families.isEmpty || schemas.forall(_.valueSchemaId == 0)) None
+    else {
+      val spec = NoPrefixKeyStateEncoderSpec(StateMigration.key)
+      val placement = placements.of(store, StateMigration.Family, StateMigration.key)
+      Some(FamilyLayout(
+        StateMigration.Family,
+        StateMigration.key,
+        StateMigration.value,
+        spec.json,
+        multi = false,
+        placement
+      ))
+    }
+
+  /** Spark writes whole paths; the checkpoint may have been copied since. */
+  private def schemaFiles(store: StateStoreMetadata, operator: Long): Seq[String] = store match {
+    case v2: StateStoreMetadataV2 =>
+      val below = s"state/$operator/"
+      v2.stateSchemaFilePaths.map(path => path.substring(path.lastIndexOf("/" + below) + 1))
+    case _ => Nil
+  }
+
+  private def encoder(store: StateStoreMetadata, schema: StateStoreColFamilySchema): KeyStateEncoderSpec =
+    if (store.numColsPrefixKey == 0) NoPrefixKeyStateEncoderSpec(schema.keySchema)
+    else PrefixKeyScanStateEncoderSpec(schema.keySchema, store.numColsPrefixKey)
+}
+
+private object CheckpointStates {
+  private val JoinFormats = 3
+}

@@ -1,0 +1,177 @@
+package io.snapline.spark.savepoint
+
+import java.util.zip.CRC32C
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.SparkException
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
+import org.apache.spark.sql.execution.streaming.state.{InMemoryStateSchemaProvider, StateSchemaMetadata, StateStoreConf}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.util.SerializableConfiguration
+
+import io.snapline.error.IncompatibleState
+import io.snapline.keygroup.KeyGroups
+import io.snapline.spark.provider.ProviderSettings
+
+/** The states of a checkpoint as tables: what the Python package calls to take savepoints and to restore them. It knows nothing of a savepoint's own files.
+  *
+  * `offsetMetadata` is the second line of the batch's entry in the offset log: what the query was set to when it wrote the state. `operator` is an
+  * [[OperatorLayout]] in JSON.
+  */
+object Savepoints {
+
+  /** The operators of a checkpoint as of a batch, a JSON array. */
+  def operators(session: SparkSession, checkpoint: String, batch: Long, offsetMetadata: String): String = {
+    val settings = SessionInternals.settingsOfBatch(session, offsetMetadata)
+    OperatorLayout.toJson(
+      new CheckpointStates(
+        new Path(checkpoint),
+        batch,
+        SessionInternals.hadoopConfiguration(session),
+        settings
+      ).operators
+    )
+  }
+
+  def maxParallelism(session: SparkSession): Int =
+    SessionInternals.hadoopConfiguration(session).getInt(
+      ProviderSettings.MaxParallelism,
+      KeyGroups.DefaultMaxParallelism
+    )
+
+  /** A state as a table.
+    *
+    * @param uids
+    *   by partition, which attempt to read; empty where no one knows
+    */
+  def read(
+      session: SparkSession,
+      checkpoint: String,
+      version: Long,
+      offsetMetadata: String,
+      operator: String,
+      store: String,
+      family: String,
+      uids: java.util.Map[Integer, String]
+  ): DataFrame = {
+    val settings = SessionInternals.settingsOfBatch(session, offsetMetadata)
+    // In checkpoint format 1 a provider takes whichever attempt is the latest; in format 2 it takes the one it is told.
+    settings.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, if (uids.isEmpty) 1 else 2)
+    val task = storeTask(session, checkpoint, OperatorLayout.fromJson(operator), store, settings)
+    val layout = task.store.family(family).getOrElse(throw new NoSuchElementException(family))
+    val named = uids.asScala.map { case (partition, uid) => partition.intValue -> uid }.toMap
+    val scan = new StateScan(task, layout, version, named, maxParallelism(session))
+    val partitions = task.operator.parallelism
+    val rows = session.sparkContext.parallelize(0 until partitions, partitions).mapPartitions(_.flatMap(scan.rows(_)))
+    SessionInternals.frame(session, rows, StateColumns.of(task.operator, layout))
+  }
+
+  /** Writes a table as Parquet, with times as they are. */
+  def writeParquet(rows: DataFrame, folder: String): Unit = {
+    val session = SessionInternals.copyOf(rows.sparkSession)
+    exactTimes.foreach { case (name, value) => session.conf.set(name, value) }
+    SessionInternals.frame(session, SessionInternals.internalRows(rows), rows.schema)
+      .write.option("compression", "zstd").parquet(folder)
+  }
+
+  private val exactTimes = Map(
+    SQLConf.PARQUET_REBASE_MODE_IN_WRITE.key -> "CORRECTED",
+    SQLConf.PARQUET_INT96_REBASE_MODE_IN_WRITE.key -> "CORRECTED",
+    SQLConf.PARQUET_OUTPUT_TIMESTAMP_TYPE.key -> "TIMESTAMP_MICROS"
+  )
+
+  /** A state of a savepoint as a table. Its columns have to be those that the layout says. */
+  def readParquet(session: SparkSession, folder: String, operator: String, store: String, family: String): DataFrame = {
+    val layout = OperatorLayout.fromJson(operator)
+    val state = layout.store(store).flatMap(_.family(family)).getOrElse(throw new NoSuchElementException(family))
+    val wanted = StateColumns.of(layout, state)
+    val found = columns(session, folder)
+    if (!found.contains(wanted.catalogString)) {
+      throw new IncompatibleState(
+        s"$folder has the columns ${found.getOrElse("of several states")}; state $family of ${layout.title} has ${wanted.catalogString}.",
+        "give it these columns, in this order."
+      )
+    }
+    session.read.schema(wanted).parquet(folder)
+  }
+
+  /** None: its files differ. */
+  private def columns(session: SparkSession, folder: String): Option[String] =
+    try Some(session.read.option("mergeSchema", "true").parquet(folder).schema.catalogString)
+    catch { case e: SparkException if e.getCondition == "CANNOT_MERGE_SCHEMAS" => None }
+
+  /** Writes one store of an operator, all its partitions, from tables in the order of the store's states.
+    *
+    * @return
+    *   by partition, the uid of the version written
+    */
+  def write(
+      session: SparkSession,
+      checkpoint: String,
+      version: Long,
+      offsetMetadata: String,
+      operator: String,
+      store: String,
+      parallelism: Int,
+      states: java.util.List[DataFrame]
+  ): java.util.List[String] = {
+    val settings = SessionInternals.settingsOfBatch(session, offsetMetadata)
+    // So that it says which attempt it made, whatever format the checkpoint has.
+    settings.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, 2)
+    val task = storeTask(session, checkpoint, OperatorLayout.fromJson(operator), store, settings)
+    new StateLoad(task, version, parallelism).run(states.asScala.toSeq).asJava
+  }
+
+  private def storeTask(
+      session: SparkSession,
+      checkpoint: String,
+      operator: OperatorLayout,
+      store: String,
+      settings: SQLConf
+  ): StoreTask = {
+    val configuration = SessionInternals.hadoopConfiguration(session)
+    val layout = operator.store(store).getOrElse(throw new NoSuchElementException(store))
+    val schemas =
+      if (operator.schemaFiles.isEmpty || !layout.hasFamilies) None
+      else Some(new InMemoryStateSchemaProvider(StateSchemaMetadata.createStateSchemaMetadata(
+        checkpoint,
+        configuration,
+        operator.schemaFiles.map(file => new Path(checkpoint, file).toString).toList
+      )))
+    new StoreTask(
+      checkpoint,
+      operator,
+      layout,
+      StateStoreConf(settings),
+      new SerializableConfiguration(configuration),
+      schemas
+    )
+  }
+
+  /** Of files anywhere: length and CRC-32C of each, as `length crc32c`, read by tasks. */
+  def checksums(session: SparkSession, files: java.util.List[String]): java.util.List[String] = {
+    val configuration = new SerializableConfiguration(SessionInternals.hadoopConfiguration(session))
+    val all = files.asScala.toSeq
+    val tasks = math.max(1, math.min(all.size, session.sparkContext.defaultParallelism * 4))
+    session.sparkContext.parallelize(all, tasks).map(checksum(_, configuration.value)).collect().toSeq.asJava
+  }
+
+  private def checksum(file: String, configuration: Configuration): String = {
+    val path = new Path(file)
+    val in = path.getFileSystem(configuration).open(path)
+    try {
+      val crc = new CRC32C
+      val buffer = new Array[Byte](1 << 20)
+      var length = 0L
+      Iterator.continually(in.read(buffer)).takeWhile(_ >= 0).foreach { read =>
+        crc.update(buffer, 0, read)
+        length += read
+      }
+      s"$length ${crc.getValue}"
+    } finally in.close()
+  }
+}

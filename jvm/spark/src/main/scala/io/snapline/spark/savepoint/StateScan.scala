@@ -1,0 +1,89 @@
+package io.snapline.spark.savepoint
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
+import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.sql.execution.streaming.state.{StateStore, UnsafeRowPair}
+import org.slf4j.LoggerFactory
+
+import io.snapline.error.IncompatibleState
+
+/** Reads one state of one version, partition by partition; runs in tasks. A key that is not where its hash says is an error: it would be lost if the state
+  * were spread anew.
+  *
+  * @param uids
+  *   by partition, the attempt to read; None: the provider's choice
+  */
+private[savepoint] final class StateScan(
+    task: StoreTask,
+    family: FamilyLayout,
+    version: Long,
+    uids: Map[Int, String],
+    maxParallelism: Int
+) extends Serializable {
+
+  /** Owned by the running task, whose end closes the store. */
+  def rows(partition: Int): Iterator[InternalRow] = {
+    val provider = task.provider(partition)
+    TaskContext.get().addTaskCompletionListener[Unit](_ => provider.close())
+    val store = provider.getStore(version, uids.get(partition))
+    TaskContext.get().addTaskCompletionListener[Unit] { _ =>
+      try store.abort()
+      catch { case NonFatal(e) => StateScan.log.warn(s"Could not give up ${store.id}.", e) }
+    }
+    if (task.store.hasFamilies) {
+      // A state of a keyed function may be missing here, as long as its schema has not changed.
+      if (family.placement == Placement.Every && !store.allColumnFamilyNames.contains(family.name))
+        return Iterator.empty
+      task.declare(family, store)
+    }
+    val toRow = new EntryRows(task.operator, family, partition, maxParallelism)
+    if (family.multi) lists(store).map { case (key, values) => toRow(key, values) }
+    else store.iterator(family.name).map(entry => toRow(entry.key, entry.value))
+  }
+
+  /** The values of a key come one after another. */
+  private def lists(store: StateStore): Iterator[(UnsafeRow, GenericArrayData)] = {
+    val entries =
+      store.iteratorWithMultiValues(family.name).map(e => new UnsafeRowPair(e.key.copy(), e.value.copy())).buffered
+    new Iterator[(UnsafeRow, GenericArrayData)] {
+      override def hasNext: Boolean = entries.hasNext
+
+      override def next(): (UnsafeRow, GenericArrayData) = {
+        val key = entries.head.key
+        val values = Array.newBuilder[Any]
+        while (entries.hasNext && entries.head.key == key) values += entries.next().value
+        (key, new GenericArrayData(values.result()))
+      }
+    }
+  }
+}
+
+private object StateScan {
+  private val log = LoggerFactory.getLogger(classOf[StateScan])
+}
+
+/** Makes the columns of [[StateColumns]] of an entry. One thread. */
+private final class EntryRows(operator: OperatorLayout, family: FamilyLayout, partition: Int, maxParallelism: Int) {
+  private val group = new KeyPartition(family.key, family.placement, maxParallelism)
+  private val place = new KeyPartition(family.key, family.placement, operator.parallelism)
+  private val nothing = new GenericInternalRow(Array[Any](null))
+
+  def apply(key: UnsafeRow, value: Any): InternalRow = {
+    place.of(key).filter(_ != partition).foreach(misplaced)
+    val row = new GenericInternalRow(4)
+    row.update(0, partition)
+    row.update(1, group.of(key).map(Int.box).orNull)
+    row.update(2, if (family.key.isEmpty) nothing else key)
+    row.update(3, if (family.value.isEmpty) nothing else value)
+    row
+  }
+
+  private def misplaced(place: Int): Nothing = throw new IncompatibleState(
+    s"A key in partition $partition of state ${family.name} of ${operator.title} belongs to partition $place of ${operator.parallelism}.",
+    "report it with the query's plan: by what this operator spreads its keys was taken wrongly, or the checkpoint was changed by hand."
+  )
+}

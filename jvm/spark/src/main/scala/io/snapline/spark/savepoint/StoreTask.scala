@@ -1,0 +1,47 @@
+package io.snapline.spark.savepoint
+
+import java.util.UUID
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.util.SerializableConfiguration
+
+/** What a task needs to open the stores of one name of an operator; travels to the executors.
+  *
+  * @param checkpoint
+  *   the folder of the query
+  * @param schemas
+  *   where Avro encoding looks up evolved schemas
+  */
+private[savepoint] final class StoreTask(
+    checkpoint: String,
+    val operator: OperatorLayout,
+    val store: StoreLayout,
+    conf: StateStoreConf,
+    configuration: SerializableConfiguration,
+    schemas: Option[StateSchemaProvider]
+) extends Serializable {
+
+  /** A provider that nobody else uses: whoever calls closes it. */
+  def provider(partition: Int): StateStoreProvider = {
+    val id = StateStoreId(new Path(checkpoint, "state").toString, operator.id, partition, store.name)
+    // A provider takes a first state; where there are others, that one is never used.
+    val first = store.family(StateStore.DEFAULT_COL_FAMILY_NAME).getOrElse(store.families.head)
+    StateStoreProvider.createAndInit(
+      StateStoreProviderId(id, UUID.randomUUID()),
+      first.key,
+      first.value,
+      first.spec,
+      store.hasFamilies,
+      conf,
+      configuration.value,
+      useMultipleValuesPerKey = false,
+      schemas
+    )
+  }
+
+  def declare(family: FamilyLayout, in: StateStore): Unit =
+    if (family.name != StateStore.DEFAULT_COL_FAMILY_NAME) {
+      in.createColFamilyIfAbsent(family.name, family.key, family.value, family.spec, family.multi, family.internal)
+    }
+}

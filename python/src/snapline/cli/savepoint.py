@@ -1,0 +1,141 @@
+"""``snapline savepoint`` and ``snapline restore``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from snapline.cli import savepoint_text
+from snapline.cli.text import console
+from snapline.errors import InvalidConfiguration
+from snapline.inspect import SavepointFolder
+from snapline.inspect.files import Folder
+from snapline.query.files import LocalFiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+app = typer.Typer(name="savepoint", help="Take, look at and remove savepoints.", no_args_is_help=True)
+
+SavepointArgument = Annotated[str, typer.Argument(help="A savepoint: a local path, or a URI (s3://, hdfs://, …).")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+MasterOption = Annotated[str, typer.Option(help="Where Spark runs for this.")]
+ConfOption = Annotated[list[str] | None, typer.Option("--conf", help="A setting of Spark, as name=value. Repeatable.")]
+
+
+@app.command("create")
+def create(
+    checkpoint: Annotated[str, typer.Argument(help="The query's checkpointLocation. The query may be running.")],
+    to: Annotated[str, typer.Option(help="A folder for it, new or empty.")],
+    number: Annotated[int | None, typer.Option("--checkpoint", min=1, help="Of this numbered checkpoint.")] = None,
+    master: MasterOption = "local[*]",
+    conf: ConfOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the state of a query as Parquet, and all that is needed to go on from it."""
+    from snapline.savepoint import create_savepoint
+
+    with _session(master, conf) as session:
+        metadata = create_savepoint(session, checkpoint, to, number=number, progress=_progress(as_json))
+        savepoint_text.show(to, metadata, as_json=as_json)
+
+
+@app.command("list")
+def list_(
+    folder: Annotated[str, typer.Argument(help="The folder that holds savepoints.")], as_json: JsonOption = False
+) -> None:
+    """Show the savepoints directly below a folder, newest first."""
+    files = Folder(folder).list_files() or []
+    names = sorted(
+        {file.name.split("/")[0] for file in files if re.fullmatch(r"[^/]+/_(metadata|unfinished)", file.name)}
+    )
+    savepoint_text.show_list(folder, names, as_json=as_json)
+
+
+@app.command("describe")
+def describe(path: SavepointArgument, as_json: JsonOption = False) -> None:
+    """Show what a savepoint is of, and its states: rows, columns, folders."""
+    savepoint_text.show(path, SavepointFolder(path).metadata, as_json=as_json)
+
+
+@app.command("verify")
+def verify(path: SavepointArgument) -> None:
+    """Read every byte and check it. Exits with 1 if something is damaged."""
+    savepoint = SavepointFolder(path)
+    savepoint.verify()
+    console().print(f"All {len(savepoint.metadata.files)} files of {path} are sound.", soft_wrap=True)
+
+
+@app.command("dispose")
+def dispose(path: SavepointArgument, master: MasterOption = "local[1]", conf: ConfOption = None) -> None:
+    """Remove a savepoint with all its files."""
+    from snapline.savepoint.dispose import dispose_savepoint
+
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", path) is None:
+        dispose_savepoint(LocalFiles(path))
+    else:
+        from snapline.query.hadoop_files import HadoopFiles
+
+        with _session(master, conf) as session:
+            dispose_savepoint(HadoopFiles(session, path))
+    console().print(f"{path} is gone.", soft_wrap=True)
+
+
+def restore(
+    savepoint: SavepointArgument,
+    to: Annotated[str, typer.Option(help="The new checkpointLocation: a folder that is new or empty.")],
+    parallelism: Annotated[
+        int | None, typer.Option(min=1, help="Partitions of the state; else as many as before.")
+    ] = None,
+    keep_query_id: Annotated[
+        bool, typer.Option("--keep-query-id", help="Go on as the same query; the old one must never run again.")
+    ] = False,
+    file_sink: Annotated[
+        str | None, typer.Option(help="The output folder of the file sink, if the query will write to a new one.")
+    ] = None,
+    master: MasterOption = "local[*]",
+    conf: ConfOption = None,
+) -> None:
+    """Write a checkpoint folder that a query goes on from."""
+    from snapline.savepoint import restore_savepoint
+
+    with _session(master, conf) as session:
+        metadata = restore_savepoint(
+            session,
+            savepoint,
+            to,
+            parallelism=parallelism,
+            keep_query_id=keep_query_id,
+            file_sink=file_sink,
+            progress=_progress(quiet=False),
+        )
+    console().print(f"{to} goes on after batch {metadata.batch}: start the query on it.", soft_wrap=True)
+
+
+def _progress(quiet: bool) -> savepoint_text.Progress:
+    return (lambda step: None) if quiet else (lambda step: console().print(f"… {step}", soft_wrap=True))
+
+
+@contextmanager
+def _session(master: str, conf: list[str] | None) -> Iterator[SparkSession]:
+    from pyspark.sql import SparkSession
+
+    from snapline.session import configure
+
+    builder = SparkSession.builder.master(master).appName("snapline savepoint")
+    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    for setting in conf or ():
+        name, separator, value = setting.partition("=")
+        if not separator:
+            raise InvalidConfiguration(f"--conf {setting} has no =.", "write --conf name=value.")
+        builder = builder.config(name, value)
+    session = configure(builder).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    try:
+        yield session
+    finally:
+        session.stop()

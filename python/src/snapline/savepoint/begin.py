@@ -1,0 +1,45 @@
+"""Begins a query's checkpoint folder with a savepoint."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from snapline.errors import InvalidConfiguration
+from snapline.query.hadoop_files import HadoopFiles
+from snapline.query.logical_plan import WriterSettings
+from snapline.savepoint.metadata import read_savepoint
+from snapline.savepoint.restore import RESTORED, restore_savepoint
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+# Spark's file sinks, which keep a log of their batches.
+_FILE_SINKS = ("parquet", "orc", "json", "csv", "text")
+
+
+def begin_from(
+    writer: DataStreamWriter, location: str, savepoint: str, parallelism: int | None, path: str | None
+) -> None:
+    """Restores a savepoint into the writer's checkpoint folder; nothing, if that was done before.
+
+    Args:
+        path: where the writer's sink writes to, if ``start`` was told.
+
+    Raises: as :func:`restore_savepoint`.
+    """
+    session = writer._df.sparkSession
+    files = HadoopFiles(session, location)
+    if files.exists(RESTORED):
+        metadata = read_savepoint(HadoopFiles(session, savepoint))
+        before = json.loads(files.read(RESTORED))
+        if before.get("savepoint") == metadata.id:
+            return
+        raise InvalidConfiguration(
+            f"{location} was begun with the savepoint {before.get('from')}, not with {savepoint}.",
+            "give this query a checkpoint folder of its own, or leave out from_savepoint=.",
+        )
+    settings = WriterSettings.of(writer)
+    output = path or settings.options.get("path")
+    file_sink = output if settings.format.lower() in _FILE_SINKS else None
+    restore_savepoint(session, savepoint, location, parallelism=parallelism, file_sink=file_sink)

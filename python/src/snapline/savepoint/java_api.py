@@ -1,0 +1,63 @@
+"""The jar's part in savepoints, and what its errors become here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from snapline import errors
+from snapline.errors import SnaplineError, StorageFailure, WrongSparkVersion
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_KINDS: dict[str, type[SnaplineError]] = {
+    kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, SnaplineError)
+}
+_CODED = re.compile(r"\[(SNAPLINE-[A-Z-]+)\] (.*?) Do: ([^\n]*)", re.DOTALL)
+
+
+def java_savepoints(session: SparkSession) -> Any:
+    """The object ``Savepoints`` of the jar.
+
+    Raises:
+        WrongSparkVersion: the session has no jar of Snapline, or another one.
+    """
+    jvm: Any = session._jvm
+    api = getattr(jvm, "io.snapline.spark.savepoint.Savepoints")
+    if not hasattr(api, "operators"):
+        raise WrongSparkVersion(
+            "the session has no jar of Snapline that knows savepoints.", "make the session with snapline.configure()."
+        )
+    return api
+
+
+@contextmanager
+def translate(act: str) -> Iterator[None]:
+    """Turns what Spark and the jar raise into the error of the same code; what has none becomes a StorageFailure."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except SnaplineError:
+        raise
+    except (Py4JJavaError, PySparkException) as e:
+        text = _whole_text(e)
+        coded = _CODED.search(text)
+        if coded is not None and coded[1] in _KINDS:
+            raise _KINDS[coded[1]](coded[2], coded[3]) from e
+        first = next((line for line in str(text).splitlines() if line.strip()), type(e).__name__)
+        raise StorageFailure(f"could not {act}: {first}", "see the log of the driver.") from e
+
+
+def _whole_text(e: Exception) -> str:
+    """The messages of an exception and of its causes."""
+    java = getattr(e, "java_exception", None) or getattr(e, "_origin", None)
+    texts = [str(e)] if java is None else []
+    while java is not None and len(texts) < 20:
+        texts.append(str(java.toString()))
+        java = java.getCause()
+    return "\n".join(texts)

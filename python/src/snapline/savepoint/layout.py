@@ -1,0 +1,132 @@
+"""The states of a query, operator by operator, as the jar describes them and a savepoint's ``_metadata`` keeps them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from snapline.errors import StateNotFound
+from snapline.format.members import BadMeta, count, items, need
+
+DEFAULT = "default"
+_KINDS = ("hashed", "first", "every", "fixed")
+# Of a join: the order in which Spark's commit log has the ids of a partition's stores.
+_JOIN_STORES = ("left-keyToNumValues", "left-keyWithIndexToValue", "right-keyToNumValues", "right-keyWithIndexToValue")
+
+
+class StateKey(NamedTuple):
+    """One state of one operator: in what store, and its column family there."""
+
+    operator: int
+    store: str
+    family: str
+
+    @property
+    def name(self) -> str:
+        """What people call it: Spark's operators name either the store or the family."""
+        return self.store if self.family == DEFAULT else self.family
+
+    @property
+    def folder(self) -> str:
+        """Where a canonical savepoint has it. Spark and Hive pass over names that begin with ``_`` or ``.``."""
+        name = quote(self.name, safe="$-.")
+        if name[0] in "_.":
+            name = f"%{ord(name[0]):02X}{name[1:]}"
+        return f"operator-{self.operator}/{name}"
+
+
+@dataclass(frozen=True)
+class OperatorLayout:
+    """A stateful operator. ``json`` is its description in the form the jar takes."""
+
+    id: int
+    name: str
+    parallelism: int
+    stores: Mapping[str, tuple[str, ...]]
+    fixed: Mapping[str, str]
+    json: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """For messages."""
+        return f"operator {self.id} ({self.name})"
+
+    @property
+    def text(self) -> str:
+        """For the jar."""
+        return json.dumps(self.json)
+
+    @property
+    def states(self) -> Iterator[StateKey]:
+        """All of them, store by store."""
+        for store, families in self.stores.items():
+            for family in families:
+                yield StateKey(self.id, store, family)
+
+    @property
+    def stores_in_commits(self) -> list[str]:
+        """Their names in the order of a commit's ids."""
+        return sorted(self.stores, key=lambda name: _JOIN_STORES.index(name) if name in _JOIN_STORES else -1)
+
+    @property
+    def schema_files(self) -> list[str]:
+        """Spark's, relative to the checkpoint; empty where each store has its own."""
+        return [str(name) for name in self.json["schemaFiles"]]
+
+    def state(self, name: str | None) -> StateKey:
+        """The state people call so; None: the only one.
+
+        Raises:
+            StateNotFound: there is none, or there are several.
+        """
+        states = list(self.states)
+        found = states if name is None else [key for key in states if key.name == name]
+        if len(found) != 1:
+            there = ", ".join(key.name for key in states) or "no state"
+            wanted = "no state was named" if name is None else f"there is no state {name}"
+            raise StateNotFound(f"{wanted}; {self.title} has {there}.", "name one of them (state=).")
+        return found[0]
+
+
+def parse_operators(text: str) -> tuple[OperatorLayout, ...]:
+    """What the jar says."""
+    return tuple(map(parse_operator, json.loads(text)))
+
+
+def parse_operator(item: dict[str, Any]) -> OperatorLayout:
+    """
+    Raises:
+        BadMeta: it is not what FORMAT.md says.
+    """
+    stores: dict[str, tuple[str, ...]] = {}
+    fixed: dict[str, str] = {}
+    for store in items(item, "stores"):
+        families = items(store, "states")
+        stores[need(store, "name", str)] = tuple(need(family, "name", str) for family in families)
+        for family in families:
+            placement = need(family, "placement", dict)
+            if need(placement, "kind", str) not in _KINDS:
+                raise BadMeta("a placement is of no known kind")
+            if placement["kind"] == "fixed":
+                fixed[family["name"]] = need(placement, "why", str)
+    if not all(isinstance(name, str) for name in need(item, "schemaFiles", list)):
+        raise BadMeta("schemaFiles holds something else than names")
+    return OperatorLayout(
+        count(item, "id"), need(item, "name", str), count(item, "parallelism"), stores, fixed, dict(item)
+    )
+
+
+def find_operator(operators: tuple[OperatorLayout, ...], wanted: int | str | None, where: str) -> OperatorLayout:
+    """By number or name; None: the only one.
+
+    Raises:
+        StateNotFound: there is none, or there are several.
+    """
+    found = [each for each in operators if wanted in (None, each.id, each.name)]
+    if len(found) != 1:
+        there = ", ".join(each.title for each in operators) or "no stateful operator"
+        raise StateNotFound(f"{where} has {there}.", "give the number of one of them (operator=).")
+    return found[0]

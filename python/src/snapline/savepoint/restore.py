@@ -1,0 +1,187 @@
+"""Begins a checkpoint folder from a savepoint, at any parallelism."""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from typing import TYPE_CHECKING
+
+from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
+from snapline.query.files import Files
+from snapline.query.hadoop_files import HadoopFiles
+from snapline.query.logs import COMMITS, OFFSETS
+from snapline.savepoint.create import SPARK, Progress, check_empty
+from snapline.savepoint.file_sink import prepare_file_sink
+from snapline.savepoint.java_api import java_savepoints, translate
+from snapline.savepoint.layout import OperatorLayout
+from snapline.savepoint.metadata import SavepointMetadata, read_savepoint
+from snapline.savepoint.spark_files import is_operator_file, moved_commit, moved_offsets, moved_operator_file
+from snapline.savepoint.verify import spark_checksums, verify_savepoint
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+RESTORED = "snapline/restored"
+_QUERY = "metadata"
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_SNAPLINE = "io.snapline.spark.SnaplineStateStoreProvider"
+_PARTITIONS = "spark.sql.shuffle.partitions"
+
+_log = logging.getLogger(__name__)
+
+
+def restore_savepoint(
+    session: SparkSession,
+    savepoint: str,
+    to: str,
+    *,
+    parallelism: int | None = None,
+    keep_query_id: bool = False,
+    file_sink: str | None = None,
+    progress: Progress = _log.info,
+) -> SavepointMetadata:
+    """Writes a checkpoint folder that a query goes on from as if it had written it, on Snapline's state store.
+
+    The batches go on with the savepoint's number. The savepoint is not needed any more afterwards.
+
+    Args:
+        to: the new checkpointLocation: a folder that does not exist, or is empty.
+        parallelism: number of partitions of the state; None: as many as it had.
+        keep_query_id: the query goes on under its old id, and the old one must never run again. Else it is a clone,
+            with an id of its own: to a sink that knows queries by their id, it is another one.
+        file_sink: output folder of the file sink that the query will write to, to make it ready for batches that do
+            not begin with 0.
+        progress: told what is done.
+
+    Raises:
+        NotACheckpoint: ``savepoint`` is none.
+        CheckpointDamaged: a file of it is missing or has changed.
+        UnsupportedVersion: it is of a later version.
+        IncompatibleState: an operator cannot be given that parallelism, or a state has other columns.
+        InvalidConfiguration: ``to`` is not empty, or the parallelism is out of range.
+    """
+    source, target = HadoopFiles(session, savepoint), HadoopFiles(session, to)
+    metadata = read_savepoint(source)
+    wanted = metadata.parallelism if parallelism is None else parallelism
+    check_parallelism(session, metadata, wanted)
+    check_empty(target, "the restored query")
+    if keep_query_id and any(query.id == metadata.query for query in session.streams.active):
+        raise InvalidConfiguration(
+            f"the query {metadata.query} is running, and two of one id stop each other.",
+            "stop it first, or restore a clone (without --keep-query-id).",
+        )
+    progress("verifying the savepoint")
+    verify_savepoint(source, metadata, spark_checksums(session, source))
+    tables = {operator.id: _tables(session, source, operator) for operator in metadata.operators}
+    if file_sink is not None:
+        prepare_file_sink(session, file_sink, metadata.batch)
+    # Until the end Spark cannot read this file, and refuses the folder.
+    mark = json.dumps({"restoring": metadata.id, "from": source.location})
+    target.write_new(_QUERY, mark.encode())
+    _copy_spark_files(source, target, metadata, wanted)
+    changed = {_PARTITIONS: str(wanted), _PROVIDER: _SNAPLINE}
+    offsets = moved_offsets(metadata.offsets, changed)
+    uids = {}
+    for operator in metadata.operators:
+        partitions = _parallelism_of(operator, metadata, wanted)
+        progress(f"{operator.title}, {partitions} partitions")
+        settings = offsets.decode().split("\n")[1]
+        uids[str(operator.id)] = _write(session, target, metadata.batch, settings, operator, partitions, tables)
+    if metadata.batch > 0:
+        # Spark wants the entry before the newest as well; all it takes from it is replaced by the newest.
+        target.write_new(f"{OFFSETS}/{metadata.batch - 1}", offsets)
+    target.write_new(f"{OFFSETS}/{metadata.batch}", offsets)
+    if metadata.planned is not None:
+        target.write_new(f"{OFFSETS}/{metadata.batch + 1}", moved_offsets(metadata.planned, changed))
+    target.write_new(f"{COMMITS}/{metadata.batch}", moved_commit(metadata.commit, uids))
+    target.write_new(RESTORED, json.dumps({"savepoint": metadata.id, "from": source.location}).encode())
+    query = metadata.query if keep_query_id else str(uuid.uuid4())
+    target.delete(_QUERY)
+    target.write_new(_QUERY, json.dumps({"id": query}, separators=(",", ":")).encode())
+    return metadata
+
+
+def check_parallelism(session: SparkSession, metadata: SavepointMetadata, wanted: int) -> None:
+    """
+    Raises:
+        InvalidConfiguration: it is out of range, or the session counts key groups otherwise.
+        IncompatibleState: an operator has to keep the parallelism it had.
+    """
+    if not 1 <= wanted <= metadata.max_parallelism:
+        raise InvalidConfiguration(
+            f"the parallelism {wanted} is not between 1 and the savepoint's maximum {metadata.max_parallelism}.",
+            "give a number in that range.",
+        )
+    here = java_savepoints(session).maxParallelism(session._jsparkSession)
+    if here != metadata.max_parallelism:
+        raise InvalidConfiguration(
+            f"the savepoint has {metadata.max_parallelism} key groups; spark.snapline.max-parallelism is {here}.",
+            f"set spark.snapline.max-parallelism to {metadata.max_parallelism}.",
+        )
+    fixed = [
+        f"{operator.title}: {why}"
+        for operator in metadata.operators
+        if operator.parallelism != wanted
+        for why in sorted(set(operator.fixed.values()))
+    ]
+    if fixed:
+        raise IncompatibleState(
+            f"these operators have to keep {metadata.parallelism} partitions: {'; '.join(fixed)}.",
+            f"restore with --parallelism {metadata.parallelism}.",
+        )
+
+
+def _parallelism_of(operator: OperatorLayout, metadata: SavepointMetadata, wanted: int) -> int:
+    """An operator without a key has one partition, whatever the others have."""
+    return wanted if operator.parallelism == metadata.parallelism else operator.parallelism
+
+
+def _tables(session: SparkSession, source: Files, operator: OperatorLayout) -> dict[str, list[DataFrame]]:
+    """By store, the tables of its states, with their columns checked."""
+    from pyspark.sql import DataFrame
+
+    found: dict[str, list[DataFrame]] = {}
+    for key in operator.states:
+        with translate(f"read state {key.name} of {operator.title}"):
+            java = java_savepoints(session).readParquet(
+                session._jsparkSession, f"{source.location}/{key.folder}", operator.text, key.store, key.family
+            )
+        found.setdefault(key.store, []).append(DataFrame(java, session))
+    return found
+
+
+def _copy_spark_files(source: Files, target: Files, metadata: SavepointMetadata, wanted: int) -> None:
+    for file in metadata.files:
+        folder, _, name = file.name.partition("/")
+        if folder != SPARK:
+            continue
+        text = source.read(file.name)
+        if is_operator_file(name):
+            operator = next(each for each in metadata.operators if each.id == int(name.split("/")[1]))
+            partitions = _parallelism_of(operator, metadata, wanted)
+            name, text = moved_operator_file(name, text, target.location, metadata.batch, partitions)
+        target.write_new(name, text)
+
+
+def _write(
+    session: SparkSession,
+    target: Files,
+    batch: int,
+    settings: str,
+    operator: OperatorLayout,
+    partitions: int,
+    tables: dict[int, dict[str, list[DataFrame]]],
+) -> list[list[str]]:
+    """Writes the operator's stores; the uids of what was written, by partition, in the order of a commit."""
+    written: dict[str, list[str]] = {}
+    for store in operator.stores:
+        with translate(f"write store {store} of {operator.title}"):
+            java = [table._jdf for table in tables[operator.id][store]]
+            uids = java_savepoints(session).write(
+                session._jsparkSession, target.location, batch + 1, settings, operator.text, store, partitions, java
+            )
+            written[store] = [str(uid) for uid in uids]
+        if len(written[store]) != partitions:
+            raise CheckpointDamaged(f"store {store} of {operator.title} was not written whole.", "restore again.")
+    return [[written[store][partition] for store in operator.stores_in_commits] for partition in range(partitions)]

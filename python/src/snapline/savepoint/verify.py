@@ -1,0 +1,57 @@
+"""Checks every byte of a savepoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from snapline.errors import CheckpointDamaged
+from snapline.query.files import Files
+from snapline.savepoint.java_api import java_savepoints, translate
+from snapline.savepoint.metadata import METADATA, UNFINISHED, SavepointFile, SavepointMetadata
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Of files, by name: each read whole.
+Checksums = Callable[[list[str]], list[SavepointFile]]
+
+
+def verify_savepoint(files: Files, metadata: SavepointMetadata, checksums: Checksums) -> None:
+    """
+    Raises:
+        CheckpointDamaged: a file is missing, has changed, or does not belong to it.
+    """
+    wanted = {file.name: file for file in metadata.files}
+    there = set(data_files(files))
+    problems = [f"{name} is missing" for name in sorted(wanted.keys() - there)]
+    # A part too many would be read like the others.
+    problems += [f"{name} is none of its files" for name in sorted(there - wanted.keys())]
+    for found in checksums(sorted(wanted.keys() & there)):
+        due = wanted[found.name]
+        if found != due:
+            has, had = (f"{file.length} bytes with checksum {file.crc32c}" for file in (found, due))
+            problems.append(f"{found.name} has {has}, and had {had}")
+    if problems:
+        raise CheckpointDamaged(
+            f"{files.location}: {problems[0]}" + (f", and {len(problems) - 1} more" if problems[1:] else "") + ".",
+            "take another savepoint, or restore this one from a backup.",
+        )
+
+
+def data_files(files: Files) -> list[str]:
+    """All of a savepoint's but its ``_metadata`` and what Hadoop leaves behind."""
+    return [name for name in files.walk("") if name not in (METADATA, UNFINISHED) and not name.endswith("/_SUCCESS")]
+
+
+def spark_checksums(session: SparkSession, files: Files) -> Checksums:
+    """Read by Spark's tasks."""
+
+    def read(names: list[str]) -> list[SavepointFile]:
+        with translate(f"read {files.location}"):
+            paths = [f"{files.location}/{name}" for name in names]
+            sums = java_savepoints(session).checksums(session._jsparkSession, paths)
+        pairs = (str(each).split(" ") for each in sums)
+        return [SavepointFile(name, int(length), int(crc)) for name, (length, crc) in zip(names, pairs, strict=True)]
+
+    return read

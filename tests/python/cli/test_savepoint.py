@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from snapline.errors import InvalidConfiguration
+from snapline.jar import checked_jar
+
+from .conftest import Run
+
+SETTINGS = ("--master", "local[1]", "--conf", "spark.sql.shuffle.partitions=2")
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a deduplication with 350 keys."""
+    try:
+        checked_jar()
+    except InvalidConfiguration as e:
+        pytest.skip(str(e))
+    work = tmp_path_factory.mktemp("query")
+    command = [sys.executable, "-m", "tests.python.inspect.real_query", str(work), "2"]
+    subprocess.run(command, cwd=Path(__file__).parents[3], check=True, capture_output=True)
+    return work / "checkpoint"
+
+
+def snapline(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """A process of its own: it starts Spark."""
+    command = [sys.executable, "-m", "snapline", *map(str, arguments)]
+    return subprocess.run(command, text=True, capture_output=True, check=False)
+
+
+def test_from_the_first_to_the_last(run: Run, checkpoint: Path, tmp_path: Path) -> None:
+    path = tmp_path / "savepoints" / "monday"
+    made = snapline("savepoint", "create", checkpoint, "--to", path, *SETTINGS)
+    assert made.returncode == 0, made.stderr
+    assert "state default of operator 0 (dedupe)" in made.stdout
+    told = run("savepoint", "describe", path, "--json")
+    said = json.loads(told.out)
+    assert (said["batch"], said["parallelism"]) == (5, 2)
+    assert said["states"][0]["rows"] == 350
+    assert "350" in run("savepoint", "describe", path).out
+    assert "monday" in run("savepoint", "list", path.parent).out
+    assert [each["id"] for each in json.loads(run("savepoint", "list", path.parent, "--json").out)] == [said["id"]]
+    assert run("savepoint", "verify", path).code == 0
+
+    restored = snapline("restore", path, "--to", tmp_path / "new", "--parallelism", 3, *SETTINGS)
+    assert restored.returncode == 0, restored.stderr
+    assert "goes on after batch 5" in restored.stdout
+    summary = json.loads(run("checkpoints", "list", tmp_path / "new", "--json").out)
+    assert (summary["newest_loadable"], summary["operators"][0]["stores"]) == (6, 3)
+    again = snapline("restore", path, "--to", tmp_path / "new", *SETTINGS)
+    assert again.returncode == 2
+    assert "SNAPLINE-CONFIG" in again.stderr
+
+    part = next((path / "operator-0/default").glob("*.parquet"))
+    part.write_bytes(part.read_bytes()[:-1])
+    harmed = run("savepoint", "verify", path)
+    assert harmed.code == 1
+    assert "SNAPLINE-DAMAGED" in harmed.err
+    assert run("savepoint", "dispose", path).code == 0
+    assert not path.exists()
+
+
+def test_what_is_no_savepoint(run: Run, tmp_path: Path) -> None:
+    for command in ("describe", "verify", "dispose"):
+        said = run("savepoint", command, tmp_path)
+        assert said.code == 2
+        assert "SNAPLINE-NOT-A-CHECKPOINT" in said.err
+    assert tmp_path.exists()
+    assert json.loads(run("savepoint", "list", tmp_path, "--json").out) == []
+
+
+def test_shows_what_was_never_finished(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "half").mkdir()
+    (tmp_path / "half/_unfinished").touch()
+    assert "never finished" in run("savepoint", "list", tmp_path).out
+    assert run("savepoint", "dispose", tmp_path / "half").code == 0
+    assert not (tmp_path / "half").exists()
