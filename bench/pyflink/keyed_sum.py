@@ -1,7 +1,7 @@
 """A sum per key in PyFlink on RocksDB, for `keyed-few` and its like; runs in a Python of its own.
 
-Arguments: a JSON object with `keys`, `entries` (0: a value state; else a map of so many per key), `rows`, `warm_up_rows`, `mode` (`process` or
-`thread`) and `folder`; the file to put the result into.
+Arguments: a JSON object with `keys`, `entries` (0: a value state; else a map of so many per key), `rows`,
+`warm_up_rows`, `mode` (`process` or `thread`) and `folder`; the file to put the result into.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pyflink.common import Configuration, Row, Types
 from pyflink.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from pyflink.table import StreamTableEnvironment
-
 from snapline_bench import cpu
 
 CHECKPOINT_INTERVAL = "10 s"
