@@ -3,7 +3,7 @@ package io.snapline.promises
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.SnaplineException
-import io.snapline.snapshot.StoreFixture
+import io.snapline.snapshot.{StoreFixture, TestBackend}
 import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
 
 /** A checkpoint is visible only when everything it names is durable and has been checked.
@@ -11,7 +11,7 @@ import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
   * Every single operation of a store's life is made to fail in turn, in every way there is: after each, every version that was
   * committed and is kept loads with exactly its content, nothing a whole handle names is missing, and the life goes on.
   */
-class Promise1VisibleOnlyWhenDurableSpec extends AnyFunSuite {
+abstract class Promise1VisibleOnlyWhenDurableOn(backend: TestBackend) extends AnyFunSuite {
 
   test("a life without faults") {
     val operations = withJourney(FaultPlan.none) { (journey, _) =>
@@ -47,7 +47,7 @@ class Promise1VisibleOnlyWhenDurableSpec extends AnyFunSuite {
 
   /** Returns the operations. */
   private def withJourney(plan: FaultPlan)(body: (Journey, StoreFixture) => Unit): Seq[String] = {
-    val fixture = new StoreFixture(Journey.settings, storageOf = FaultyFileSystem.over)
+    val fixture = new StoreFixture(Journey.settings, storageOf = FaultyFileSystem.over, backend = backend)
     try
       try {
         val journey = new Journey(fixture)
@@ -70,3 +70,10 @@ class Promise1VisibleOnlyWhenDurableSpec extends AnyFunSuite {
     }
   }
 }
+
+class Promise1VisibleOnlyWhenDurableSpec extends Promise1VisibleOnlyWhenDurableOn(TestBackend.RocksDb)
+
+class Promise1VisibleOnlyWhenDurableOnHashMapSpec extends Promise1VisibleOnlyWhenDurableOn(TestBackend.HashMap)
+
+class Promise1VisibleOnlyWhenDurableOnNestedHashMapSpec
+    extends Promise1VisibleOnlyWhenDurableOn(TestBackend.NestedHashMap)

@@ -15,7 +15,7 @@ import io.snapline.snapshot._
   * Random lives: commits, rollbacks, second attempts, processes that come and go, and clean-up all the time. After each clean-up every kept
   * version of the line loads, all of its files are there, and no file has other bytes than at first sight.
   */
-class Promise2NothingRetainedIsTouchedSpec extends AnyFunSuite {
+abstract class Promise2NothingRetainedIsTouchedOn(backend: TestBackend) extends AnyFunSuite {
 
   for (seed <- 1 to 6; maxDeletes = if (seed % 3 == 0) 2 else -1)
     test(s"a random life, seed $seed, at most $maxDeletes versions at once") {
@@ -26,7 +26,7 @@ class Promise2NothingRetainedIsTouchedSpec extends AnyFunSuite {
         maxDeletes = maxDeletes,
         policy = SnapshotPolicy(minChangelogs = 1 + seed % 3)
       )
-      val fixture = new StoreFixture(settings)
+      val fixture = new StoreFixture(settings, backend = backend)
       try new Life(fixture, retain, new Random(seed)).run(45)
       finally fixture.close()
     }
@@ -129,7 +129,7 @@ class Promise2NothingRetainedIsTouchedSpec extends AnyFunSuite {
   test("a snapshot that is not whole takes no older one with it") {
     val settings = StateSettings(retain = 2, minStale = 0, policy = SnapshotPolicy(minChangelogs = 1000))
     for (damage <- Seq("handle gone", "handle cut short", "table file gone", "table file cut short")) {
-      val fixture = new StoreFixture(settings)
+      val fixture = new StoreFixture(settings, backend = backend)
       try {
         val state = fixture.open()
         val refs = (0L until 8L).map { version =>
@@ -162,3 +162,10 @@ class Promise2NothingRetainedIsTouchedSpec extends AnyFunSuite {
     }
   }
 }
+
+class Promise2NothingRetainedIsTouchedSpec extends Promise2NothingRetainedIsTouchedOn(TestBackend.RocksDb)
+
+class Promise2NothingRetainedIsTouchedOnHashMapSpec extends Promise2NothingRetainedIsTouchedOn(TestBackend.HashMap)
+
+class Promise2NothingRetainedIsTouchedOnNestedHashMapSpec
+    extends Promise2NothingRetainedIsTouchedOn(TestBackend.NestedHashMap)

@@ -10,7 +10,7 @@ import io.snapline.error.SnaplineException
 import io.snapline.storage.{CheckpointStorage, GatedStorage}
 
 /** Snapshots are made while the next versions are: each must hold its own version and nothing of a later one. */
-class SnapshotConcurrencySpec extends AnyFunSuite {
+abstract class SnapshotConcurrencyOn(backend: TestBackend) extends AnyFunSuite {
   private type Rows = Map[String, String]
 
   /** A store, what its versions hold, and the version made last. */
@@ -84,7 +84,13 @@ class SnapshotConcurrencySpec extends AnyFunSuite {
       pool: SnapshotPool = StoreFixture.pool
   )(body: (StoreFixture, Run) => Unit): Unit = {
     val fixture =
-      new StoreFixture(StateSettings(policy = SnapshotPolicy(minChangelogs = changelogs)), tableBytes, storageOf, pool)
+      new StoreFixture(
+        StateSettings(policy = SnapshotPolicy(minChangelogs = changelogs)),
+        tableBytes,
+        storageOf,
+        pool,
+        backend = backend
+      )
     try {
       body(fixture, new Run(fixture, seed = 17))
       fixture.closeStores()
@@ -250,7 +256,7 @@ class SnapshotConcurrencySpec extends AnyFunSuite {
 
   test("clean-up while snapshots are uploaded takes nothing they name") {
     val settings = StateSettings(retain = 2, minStale = 0, policy = SnapshotPolicy(minChangelogs = 1))
-    val fixture = new StoreFixture(settings)
+    val fixture = new StoreFixture(settings, backend = backend)
     try {
       val run = new Run(fixture, seed = 23)
       @volatile var stop = false
@@ -277,3 +283,9 @@ class SnapshotConcurrencySpec extends AnyFunSuite {
     } finally fixture.close()
   }
 }
+
+class SnapshotConcurrencySpec extends SnapshotConcurrencyOn(TestBackend.RocksDb)
+
+class SnapshotConcurrencyOnHashMapSpec extends SnapshotConcurrencyOn(TestBackend.HashMap)
+
+class SnapshotConcurrencyOnNestedHashMapSpec extends SnapshotConcurrencyOn(TestBackend.NestedHashMap)

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicInteger
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.snapline.state.KeyedBackend
-import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbMemory, RocksDbSettings}
+import io.snapline.state.{KeyedBackend, LocalFolder}
+import io.snapline.state.heap.HeapMemory
 import io.snapline.state.rowtable.PageMemory
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
@@ -17,21 +17,23 @@ final class StoreFixture(
     val settings: StateSettings = StateSettings(policy = SnapshotPolicy(minChangelogs = 3)),
     tableBytes: Long = 64L << 20,
     storageOf: CheckpointStorage => CheckpointStorage = identity,
-    pool: SnapshotPool = StoreFixture.pool
+    pool: SnapshotPool = StoreFixture.pool,
+    backend: TestBackend = TestBackend.RocksDb
 ) extends AutoCloseable {
   private val root = Files.createTempDirectory(StoreFixture.fastDisk.toPath, "snapline-test").toFile
   private val number = new AtomicInteger
   private val pages = new PageMemory(tableBytes)
+  private val heap = new HeapMemory(limit = 0)
   private var opened = Seq.empty[VersionedState]
   val folder = new File(root, "state/0/0")
   val plainStorage: CheckpointStorage = new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration)
   val storage: CheckpointStorage = storageOf(plainStorage)
 
   val factory: BackendFactory = new BackendFactory {
-    override def kind: String = RocksDbBackend.Kind
+    override def kind: String = backend.kind
     override def newFolder(): File = new File(root, s"local/db-${number.incrementAndGet()}")
     override def open(folder: File, restored: Boolean): KeyedBackend =
-      new RocksDbBackend(folder, restored, RocksDbSettings(), StoreFixture.memory, pages)
+      backend.open(folder, restored, pages, heap)
   }
 
   /** Another process's view of the same store. */
@@ -46,7 +48,7 @@ final class StoreFixture(
   /** Where the n-th view keeps changelogs that storage need not have. */
   def nearFolder(view: Int): File = new File(root, s"near-$view")
 
-  def memoryUsed: Long = pages.used
+  def memoryUsed: Long = pages.used + heap.used
 
   /** Local folders that nobody has deleted. */
   def localFolders: Seq[String] = Option(new File(root, "local").list()).toSeq.flatten
@@ -57,12 +59,11 @@ final class StoreFixture(
 
   override def close(): Unit = {
     closeStores()
-    RocksDbBackend.deleteFolder(root)
+    LocalFolder.delete(root)
   }
 }
 
 object StoreFixture {
-  val memory = new RocksDbMemory(32L << 20)
   val pool = new SnapshotPool(2)
   val origin: Origin = Origin("test", "run", Map.empty)
 

@@ -11,7 +11,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import io.snapline.state.{ColumnFamily, RowCursor}
 
 /** Random operations, commits, aborts, reloads, clean-ups and other executors against a plain map, in both of Spark's checkpoint formats. */
-class StoreModelSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
+abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with ScalaCheckPropertyChecks {
   import StoreModelSpec._
 
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
@@ -27,12 +27,12 @@ class StoreModelSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
       ("short table files in the handle", 0L, usual.copy(inlineThreshold = 1500)),
       ("whole snapshots", 0L, usual.copy(incremental = false)),
       ("snapshots alone", 0L, usual.copy(changelog = false))
-    );
+    ).filter(room => room._2 == 0L || backend == TestBackend.RocksDb);
     format <- 1 to 2
   ) {
     test(s"a store behaves as a map: $name, checkpoint format $format") {
       forAll(Gen.listOfN(200, step)) { steps =>
-        val fixture = new StoreFixture(settings, tableBytes)
+        val fixture = new StoreFixture(settings, tableBytes, backend = backend)
         try new Run(fixture, format).play(steps)
         finally fixture.close()
       }
@@ -223,3 +223,9 @@ object StoreModelSpec {
       assert(Option(found).map(_.toVector) == expected)
   }
 }
+
+class StoreModelSpec extends StoreModelOn(TestBackend.RocksDb)
+
+class StoreModelOnHashMapSpec extends StoreModelOn(TestBackend.HashMap)
+
+class StoreModelOnNestedHashMapSpec extends StoreModelOn(TestBackend.NestedHashMap)

@@ -6,12 +6,12 @@ import io.snapline.error._
 import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
 
 /** What loads, commits and aborts do in the orders Spark may bring them in. */
-class VersionedStateSpec extends AnyFunSuite {
+abstract class VersionedStateOn(backend: TestBackend) extends AnyFunSuite {
 
   private def withStore(settings: StateSettings = StateSettings(policy = SnapshotPolicy(minChangelogs = 1000)))(
       body: StoreFixture => Unit
   ): Unit = {
-    val fixture = new StoreFixture(settings, storageOf = FaultyFileSystem.over)
+    val fixture = new StoreFixture(settings, storageOf = FaultyFileSystem.over, backend = backend)
     try body(fixture)
     finally {
       fixture.close()
@@ -228,3 +228,9 @@ class VersionedStateSpec extends AnyFunSuite {
     }
   }
 }
+
+class VersionedStateSpec extends VersionedStateOn(TestBackend.RocksDb)
+
+class VersionedStateOnHashMapSpec extends VersionedStateOn(TestBackend.HashMap)
+
+class VersionedStateOnNestedHashMapSpec extends VersionedStateOn(TestBackend.NestedHashMap)

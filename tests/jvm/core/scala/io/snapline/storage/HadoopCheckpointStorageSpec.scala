@@ -9,7 +9,7 @@ import org.apache.hadoop.fs.Path
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.{StateNotFound, StorageFailure}
-import io.snapline.state.rocksdb.RocksDbBackend
+import io.snapline.state.LocalFolder
 
 class HadoopCheckpointStorageSpec extends AnyFunSuite {
 
@@ -17,7 +17,7 @@ class HadoopCheckpointStorageSpec extends AnyFunSuite {
     val root = Files.createTempDirectory("snapline-storage").toFile
     val folder = new File(root, "a b/state/0/0")
     try body(folder, new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration))
-    finally RocksDbBackend.deleteFolder(root)
+    finally LocalFolder.delete(root)
   }
 
   private def write(storage: CheckpointStorage, name: String, bytes: Array[Byte]): Unit = {

@@ -47,6 +47,10 @@ final class InvalidConfiguration(found: String, action: String, cause: Throwable
 final class StorageFailure(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-STORAGE", found, action, cause)
 
+/** State has passed a limit that was set for it. */
+final class StateTooLarge(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-TOO-LARGE", found, action, cause)
+
 /** The store is used after it was closed, committed or aborted. */
 final class StoreClosed(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-CLOSED", found, action, cause)

@@ -4,7 +4,7 @@ import java.util.concurrent.TimeUnit
 
 import org.slf4j.LoggerFactory
 
-import io.snapline.state.rocksdb.RocksDbBackend
+import io.snapline.state.LocalFolder
 import io.snapline.storage.CheckpointStorage
 
 /** One snapshot of the version just committed: making this object is the sync phase, `run` and `acknowledge` are the async phase.
@@ -69,7 +69,7 @@ private[snapshot] final class SnapshotRun(
       held.snapshotMade(meta, mark)
       note(meta, millis)
       (meta, handleBytes)
-    } finally RocksDbBackend.deleteFolder(local.folder)
+    } finally LocalFolder.delete(local.folder)
   }
 
   private def millis: Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)

@@ -9,8 +9,7 @@ import scala.annotation.tailrec
 import org.slf4j.LoggerFactory
 
 import io.snapline.error._
-import io.snapline.state.KeyedBackend
-import io.snapline.state.rocksdb.RocksDbBackend
+import io.snapline.state.{KeyedBackend, LocalFolder}
 import io.snapline.storage.CheckpointStorage
 
 /** A state that was brought back.
@@ -140,10 +139,10 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
       Right(build(folder, line, base, handle, seen))
     } catch {
       case e: SnapshotUnsound =>
-        RocksDbBackend.deleteFolder(folder)
+        LocalFolder.delete(folder)
         Left(e.reason)
       case e: Throwable =>
-        RocksDbBackend.deleteFolder(folder)
+        LocalFolder.delete(folder)
         throw e
     }
   }
@@ -190,7 +189,7 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
       catch {
         case e @ (_: CheckpointDamaged | _: StateNotFound) if storage.fallback.isDefined =>
           log.warn(s"The executor's own copy of the snapshot $ref in ${storage.location} will not do: ${e.getMessage}")
-          RocksDbBackend.deleteFolder(folder)
+          LocalFolder.delete(folder)
           fetchFiles(storage.fallback.get, ref, folder)
       }
     catch {

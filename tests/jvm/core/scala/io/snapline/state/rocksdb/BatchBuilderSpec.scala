@@ -8,6 +8,7 @@ import org.rocksdb._
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.InternalError
+import io.snapline.state.LocalFolder
 import io.snapline.state.rowtable.{Entry, Op}
 
 /** Batches built on the heap against those RocksDB builds itself. */
@@ -39,7 +40,7 @@ class BatchBuilderSpec extends AnyFunSuite {
       database.close()
       options.close()
       append.close()
-      RocksDbBackend.deleteFolder(folder)
+      LocalFolder.delete(folder)
     }
   }
 

@@ -7,7 +7,7 @@ import scala.util.Try
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.state.{ChangeSink, RowCursor}
+import io.snapline.state.{ChangeSink, LocalFolder, RowCursor}
 import io.snapline.state.rowtable.PageMemory
 
 /** What a backend owns it gives back: native memory, open files, folders. */
@@ -18,7 +18,7 @@ class RocksDbBackendSpec extends AnyFunSuite {
   private def withRoot(body: File => Unit): Unit = {
     val root = Files.createTempDirectory("snapline-backend").toFile
     try body(root)
-    finally RocksDbBackend.deleteFolder(root)
+    finally LocalFolder.delete(root)
   }
 
   /** Files of this process below a folder; none where the system does not tell. */
@@ -46,7 +46,7 @@ class RocksDbBackendSpec extends AnyFunSuite {
         while (cursors.head.next()) ()
         cursors(1).next(): Unit
         val pending = backend.snapshot()
-        if (i % 3 == 0) RocksDbBackend.deleteFolder(pending.materialize().folder)
+        if (i % 3 == 0) LocalFolder.delete(pending.materialize().folder)
         else if (i % 3 == 1) {
           backend.family("b").iterate().close()
           pending.discard()

@@ -14,7 +14,7 @@ import org.scalatest.time.{Seconds, Span}
 
 import io.snapline.snapshot.VersionRef
 import io.snapline.spark.{LocalSpark, StatefulQuery}
-import io.snapline.state.rocksdb.RocksDbBackend
+import io.snapline.state.LocalFolder
 
 /** What a drop-in user does not turn on costs nothing and changes nothing. */
 class Promise6UnusedCostsNothingSpec extends AnyFunSuite with Eventually {
@@ -36,7 +36,7 @@ class Promise6UnusedCostsNothingSpec extends AnyFunSuite with Eventually {
         try {
           val last = query.run(spark, checkpoint.getPath, StatefulQuery.batches(1))
           query.name -> Observed(PlanText.of(last), last.recentProgress.length, filesOf(checkpoint))
-        } finally RocksDbBackend.deleteFolder(checkpoint)
+        } finally LocalFolder.delete(checkpoint)
       }
     }
     // Spark has stopped, so the listener has heard everything.
@@ -107,7 +107,7 @@ class Promise6UnusedCostsNothingSpec extends AnyFunSuite with Eventually {
     try {
       val query = StatefulQuery("stateless")(_.filter("number > 3").selectExpr("key", "number + 1"))
       batch :+ PlanText.of(query.run(spark, checkpoint.getPath, StatefulQuery.batches(1)))
-    } finally RocksDbBackend.deleteFolder(checkpoint)
+    } finally LocalFolder.delete(checkpoint)
   }
 
   test("a query on a provider of Spark's is left alone, extension or not") {
@@ -141,7 +141,7 @@ class Promise6UnusedCostsNothingSpec extends AnyFunSuite with Eventually {
         assert(filesOf(checkpoint).exists(_.endsWith(".handle")), "snapshots were made")
         assert(threads.nonEmpty && folders(probe.getParentFile).nonEmpty, "there was something to leave behind")
         assert(settingsOf(spark) == before)
-      } finally RocksDbBackend.deleteFolder(checkpoint)
+      } finally LocalFolder.delete(checkpoint)
       probe.getParentFile
     }
     assert(folders(disk).isEmpty)

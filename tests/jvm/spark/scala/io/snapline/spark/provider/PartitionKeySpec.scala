@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.keygroup.{KeyGroups, PartitionGroups}
 import io.snapline.spark.{LocalSpark, StatefulQuery}
-import io.snapline.state.rocksdb.RocksDbBackend
+import io.snapline.state.LocalFolder
 
 /** Every key that a running query stores has a key group which Spark's shuffle sends to the partition it is stored in. */
 class PartitionKeySpec extends AnyFunSuite with BeforeAndAfterAll {
@@ -43,6 +43,6 @@ class PartitionKeySpec extends AnyFunSuite with BeforeAndAfterAll {
             assert(strays.isEmpty, s"${state.family.name} ${state.store}, partition ${state.partition} of $partitions")
           }
         }
-      } finally RocksDbBackend.deleteFolder(checkpoint)
+      } finally LocalFolder.delete(checkpoint)
     }
 }

@@ -14,7 +14,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{LongType, StructType}
 
 import io.snapline.spark.SnaplineStateStoreProvider
-import io.snapline.state.rocksdb.RocksDbBackend
+import io.snapline.state.LocalFolder
 
 /** One store in a temporary folder, and as many executors' providers of it as a test needs. Owned by the test, which closes it.
   *
@@ -81,7 +81,7 @@ final class ProviderFixture(format: Int = 1, scheme: Option[(String, Class[_])] 
 
   override def close(): Unit = {
     opened.foreach(_.close())
-    RocksDbBackend.deleteFolder(root)
+    LocalFolder.delete(root)
   }
 }
 

@@ -11,7 +11,7 @@ import io.snapline.error.{IncompatibleState, InvalidConfiguration}
 import io.snapline.spark.{LocalSpark, StatefulQuery}
 import io.snapline.spark.provider.ProviderFixture.{batch, causeOf, using}
 import io.snapline.spark.provider.ProviderSettings._
-import io.snapline.state.rocksdb.RocksDbBackend
+import io.snapline.state.LocalFolder
 
 class ProviderSettingsSpec extends AnyFunSuite {
   private val retain = "spark.sql.streaming.minBatchesToRetain"
@@ -111,6 +111,6 @@ class ProviderSettingsSpec extends AnyFunSuite {
         run()
         assert(StoredKeys.of(checkpoint).exists(_.keys.nonEmpty))
       }
-    finally RocksDbBackend.deleteFolder(checkpoint)
+    finally LocalFolder.delete(checkpoint)
   }
 }

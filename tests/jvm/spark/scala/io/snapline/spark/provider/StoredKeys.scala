@@ -7,7 +7,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.snapline.snapshot._
-import io.snapline.state.{FamilyDescriptor, KeyedBackend}
+import io.snapline.state.{FamilyDescriptor, KeyedBackend, LocalFolder}
 import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings}
 import io.snapline.state.rowtable.PageMemory
 import io.snapline.storage.HadoopCheckpointStorage
@@ -45,7 +45,7 @@ object StoredKeys {
       override def kind: String = RocksDbBackend.Kind
       override def newFolder(): File = new File(local, "db")
       override def open(at: File, restored: Boolean): KeyedBackend =
-        new RocksDbBackend(at, restored, RocksDbSettings(), StoreFixture.memory, pages)
+        new RocksDbBackend(at, restored, RocksDbSettings(), TestBackend.memory, pages)
     }
     val storage = new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration)
     val state = new VersionedState(storage, factory, StateSettings(), StoreFixture.pool, StoreFixture.origin, _ => ())
@@ -57,7 +57,7 @@ object StoredKeys {
       }
     } finally {
       state.close()
-      RocksDbBackend.deleteFolder(local)
+      LocalFolder.delete(local)
     }
   }
 }

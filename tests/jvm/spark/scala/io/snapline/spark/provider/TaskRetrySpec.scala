@@ -10,7 +10,7 @@ import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.spark.LocalSpark
-import io.snapline.state.rocksdb.RocksDbBackend
+import io.snapline.state.LocalFolder
 
 /** Tasks of a running query that fail, each at its first attempt. */
 class TaskRetrySpec extends AnyFunSuite {
@@ -41,7 +41,7 @@ class TaskRetrySpec extends AnyFunSuite {
         )
         val sums = LocalSpark(settings: _*)(run(_, checkpoint.getPath, query))
         assert(sums == (0L until 40L).map(key => key -> 3 * (key + 1)).toMap)
-      } finally RocksDbBackend.deleteFolder(checkpoint)
+      } finally LocalFolder.delete(checkpoint)
     }
 
   /** Three batches in which every key comes once. */

@@ -252,16 +252,10 @@ final class RocksDbBackend(
         instance = null
       }
     }
-    RocksDbBackend.deleteFolder(folder)
+    LocalFolder.delete(folder)
   }
 }
 
 object RocksDbBackend {
   val Kind = "rocksdb"
-
-  private[snapline] def deleteFolder(folder: File): Unit = {
-    val inside = folder.listFiles()
-    if (inside != null) inside.foreach(deleteFolder)
-    folder.delete(): Unit
-  }
 }

@@ -3,7 +3,7 @@ package io.snapline.state.rocksdb
 import java.io.File
 
 import io.snapline.error.StorageFailure
-import io.snapline.state.{LocalSnapshot, PendingSnapshot}
+import io.snapline.state.{LocalFolder, LocalSnapshot, PendingSnapshot}
 
 /** A marker in the change queue. Owns `target` until `materialize` hands it over. */
 private[rocksdb] final class RocksDbPendingSnapshot(target: File, backend: RocksDbBackend) extends PendingSnapshot
@@ -26,7 +26,7 @@ private[rocksdb] final class RocksDbPendingSnapshot(target: File, backend: Rocks
     if (!done || discarded)
       throw new StorageFailure("A snapshot was given up before it was made.", "nothing; the next one follows.")
     if (failure != null) {
-      RocksDbBackend.deleteFolder(target)
+      LocalFolder.delete(target)
       throw new StorageFailure(
         s"RocksDB could not be snapshotted: ${failure.getMessage}.",
         "free space on the executor's local disk (spark.local.dir); the next commit tries again.",
@@ -40,7 +40,7 @@ private[rocksdb] final class RocksDbPendingSnapshot(target: File, backend: Rocks
 
   override def discard(): Unit = {
     discarded = true
-    if (done) RocksDbBackend.deleteFolder(target)
+    if (done) LocalFolder.delete(target)
   }
 }
 

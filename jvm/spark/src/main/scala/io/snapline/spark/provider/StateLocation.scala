@@ -13,7 +13,7 @@ import io.snapline.checkpoint.StoreId
 import io.snapline.error.IncompatibleState
 import io.snapline.snapshot.{BackendFactory, NearFolder, Origin, VersionedState, VersionRef}
 import io.snapline.spark.plugin.CheckpointFolder
-import io.snapline.state.KeyedBackend
+import io.snapline.state.{KeyedBackend, LocalFolder}
 import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings}
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
@@ -78,7 +78,7 @@ private[spark] final class StateLocation(
     }
   }
 
-  def close(): Unit = RocksDbBackend.deleteFolder(local)
+  def close(): Unit = LocalFolder.delete(local)
 }
 
 private object StateLocation {

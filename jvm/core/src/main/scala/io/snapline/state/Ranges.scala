@@ -1,4 +1,4 @@
-package io.snapline.state.rocksdb
+package io.snapline.state
 
 /** Arithmetic on byte-string ranges, unsigned order. */
 object Ranges {

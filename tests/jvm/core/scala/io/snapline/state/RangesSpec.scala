@@ -1,4 +1,4 @@
-package io.snapline.state.rocksdb
+package io.snapline.state
 
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite

@@ -1,0 +1,134 @@
+package io.snapline.state.heap
+
+import java.util.{Collections, WeakHashMap}
+
+import io.snapline.state._
+import io.snapline.state.rowtable.Op
+
+/** One column family: rows by key in a map, and in order once somebody has scanned. Changes are logged as they are made. */
+private[heap] final class HeapFamily(
+    backend: HeapBackend,
+    override val descriptor: FamilyDescriptor,
+    val rows: StateMap,
+    account: HeapAccount
+) extends ColumnFamily {
+  private val id = descriptor.id
+  private var order: OrderedRows = _
+
+  /** Open ones. Whoever forgets to close one loses it to the garbage collector. */
+  private val cursors = Collections.newSetFromMap(new WeakHashMap[HeapCursor, java.lang.Boolean])
+  private var watched = false
+
+  /** Whether rows and nodes may be changed though somebody has walked them. */
+  private def inPlace: Boolean = !watched || {
+    watched = !cursors.isEmpty
+    !watched
+  }
+
+  override def keyCount: Long = rows.size
+
+  override def get(key: Array[Byte], offset: Int, length: Int): Array[Byte] = {
+    backend.gets += 1
+    val row = rows.get(key, offset, length)
+    if (row == null) null else Row.copyValue(row)
+  }
+
+  override def multiGet(keys: Array[Array[Byte]]): Array[Array[Byte]] = {
+    val values = new Array[Array[Byte]](keys.length)
+    var i = 0
+    while (i < keys.length) {
+      values(i) = get(keys(i), 0, keys(i).length)
+      i += 1
+    }
+    values
+  }
+
+  override def contains(key: Array[Byte], offset: Int, length: Int): Boolean = rows.get(key, offset, length) != null
+
+  override def put(key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit = {
+    backend.puts += 1
+    applyPut(key, ko, kl, value, vo, vl)
+    backend.changelog.add(Op.Put, id, key, ko, kl, value, vo, vl)
+  }
+
+  override def merge(key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit = {
+    backend.puts += 1
+    applyMerge(key, ko, kl, value, vo, vl)
+    // Nothing to append to: the piece is the value.
+    backend.changelog.add(if (rows.before == null) Op.Put else Op.Merge, id, key, ko, kl, value, vo, vl)
+  }
+
+  override def delete(key: Array[Byte], offset: Int, length: Int): Boolean = {
+    backend.puts += 1
+    val was = applyDelete(key, offset, length)
+    if (was) backend.changelog.add(Op.Delete, id, key, offset, length, null, 0, 0)
+    was
+  }
+
+  override def deleteRange(from: Array[Byte], until: Array[Byte]): Unit =
+    if (applyDeleteRange(from, until)) {
+      backend.puts += 1
+      backend.changelog.add(Op.DeleteRange, id, from, 0, from.length, until, 0, until.length)
+    }
+
+  // ---- the same without a log: changes that come from one
+
+  def applyPut(key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit = {
+    rows.put(key, ko, kl, value, vo, vl, inPlace)
+    follow()
+  }
+
+  def applyMerge(key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit = {
+    rows.append(key, ko, kl, value, vo, vl, inPlace)
+    follow()
+  }
+
+  private def follow(): Unit = if (order != null) {
+    if (rows.before == null) order.add(rows.row)
+    else if (rows.before ne rows.row) order.replace(rows.row)
+  }
+
+  def applyDelete(key: Array[Byte], offset: Int, length: Int): Boolean = {
+    val gone = rows.remove(key, offset, length)
+    if (gone != null && order != null) order.remove(gone)
+    gone != null
+  }
+
+  /** Whether there was anything in it. */
+  def applyDeleteRange(from: Array[Byte], until: Array[Byte]): Boolean = {
+    val keys = new java.util.ArrayList[Array[Byte]]
+    val cursor = rangeScan(from, until)
+    try while (cursor.next()) keys.add(cursor.key): Unit
+    finally cursor.close()
+    keys.forEach(key => applyDelete(key, 0, key.length): Unit)
+    !keys.isEmpty
+  }
+
+  // ---- scans
+
+  override def prefixScan(prefix: Array[Byte]): RowCursor = rangeScan(prefix, Ranges.afterPrefix(prefix))
+
+  override def rangeScan(from: Array[Byte], until: Array[Byte]): RowCursor = {
+    if (order == null) order = new OrderedRows(all(), account, () => !inPlace)
+    val cursor = new HeapCursor(order.walk(from), until, cursors.remove(_): Unit)
+    cursors.add(cursor)
+    watched = true
+    cursor
+  }
+
+  private def all(): Array[Array[Byte]] = {
+    val found = new Array[Array[Byte]](rows.size)
+    var i = 0
+    rows.foreach { row =>
+      found(i) = row
+      i += 1
+    }
+    found
+  }
+
+  /** The family is removed. */
+  def close(): Unit = {
+    rows.close()
+    if (order != null) order.close()
+  }
+}

@@ -1,0 +1,176 @@
+package io.snapline.state.heap
+
+import java.io.{File, IOException}
+import java.nio.file.Files
+import java.util.ArrayDeque
+
+import scala.collection.mutable
+
+import io.snapline.error.StorageFailure
+import io.snapline.state.LocalFolder
+
+/** The files a backend's snapshots stand on: an image and the changes after it, on the local disk.
+  *
+  * Owns the files in `folder`. Snapshots are written in the order they were taken, by whichever thread needs one first; one at a time.
+  */
+private[heap] final class SnapshotChain(folder: File, settings: HeapSettings) {
+  import SnapshotChain._
+
+  private val waiting = new ArrayDeque[HeapSnapshot]
+  private var files = Vector.empty[File]
+
+  /** Written, and not yet in the hands of whoever wanted them. */
+  private val unclaimed = mutable.HashSet.empty[HeapSnapshot]
+
+  // Noted by the thread that takes snapshots.
+  private var number = 0L
+  private var imageBytes = 0L
+  private var changeBytes = 0L
+  private var length = 0
+
+  /** The next snapshot must be an image: nothing is there to add to, or what is there will not do. */
+  @volatile private var broken = true
+
+  /** Any thread. */
+  def storedBytes: Long = synchronized(files.map(_.length).sum)
+
+  def breakOff(): Unit = broken = true
+
+  /** What stands in the folder, in order; the caller has it read. */
+  def restore(): Seq[File] = synchronized {
+    files = Option(folder.listFiles()).toVector.flatten.sortBy(_.getName)
+    files.lastOption.foreach(file => number = file.getName.takeWhile(_ != '-').toLong)
+    length = files.size
+    files
+  }
+
+  /** @param image
+    *   bytes of keys and values now: what an image would have
+    */
+  def restored(image: Long): Unit = {
+    imageBytes = image
+    broken = files.isEmpty
+  }
+
+  /** Whether the next snapshot is an image.
+    *
+    * @param image
+    *   what an image would have, in bytes
+    * @param changes
+    *   what changes since the last snapshot would
+    */
+  def wantsImage(image: Long, changes: Long): Boolean =
+    broken || length >= MostFiles || image < settings.smallImage ||
+      changeBytes + changes >= settings.imageAfter * imageBytes
+
+  /** Sync phase: a snapshot takes its place in the order. */
+  def enqueue(snapshot: HeapSnapshot, bytes: Long): Unit = synchronized {
+    number += 1
+    snapshot.name = f"$number%010d-${if (snapshot.isImage) Image else Changes}"
+    if (snapshot.isImage) {
+      imageBytes = bytes
+      changeBytes = 0
+      length = 1
+      broken = false
+    } else {
+      changeBytes += bytes
+      length += 1
+    }
+    waiting.add(snapshot)
+  }
+
+  /** Async phase: the links to the files of the chain up to this snapshot, in order. They are the caller's. */
+  def materialize(snapshot: HeapSnapshot): Seq[File] = synchronized {
+    while (!snapshot.isDone && !waiting.isEmpty) write(waiting.poll())
+    if (snapshot.failure != null) throw snapshot.failure
+    if (!unclaimed.remove(snapshot)) throw givenUp
+    snapshot.files
+  }
+
+  /** Writes all that waits. */
+  def write(): Unit = synchronized(while (!waiting.isEmpty) write(waiting.poll()))
+
+  /** The snapshot is not wanted any more. */
+  def discard(snapshot: HeapSnapshot): Unit = synchronized {
+    waiting.remove(snapshot)
+    if (!snapshot.isDone) fail(snapshot, givenUp)
+    if (unclaimed.remove(snapshot)) LocalFolder.delete(snapshot.target)
+  }
+
+  private def write(snapshot: HeapSnapshot): Unit = if (!snapshot.isDone) {
+    val below = if (snapshot.isImage) Vector.empty else files
+    if (!snapshot.isImage && below.isEmpty) fail(snapshot, givenUp)
+    else
+      try {
+        val all = below :+ writeFile(snapshot)
+        // Now: who reaches the next image first takes the files of this one away.
+        snapshot.done(onDisk(snapshot.target)(link(all, snapshot.target)))
+        unclaimed.add(snapshot)
+        files.filterNot(all.contains).foreach(_.delete())
+        files = all
+      } catch { case e: Throwable => fail(snapshot, e) }
+  }
+
+  private def writeFile(snapshot: HeapSnapshot): File = {
+    val file = new File(folder, snapshot.name)
+    onDisk(file) {
+      folder.mkdirs()
+      val writer = new RowsFileWriter(file, settings.compress)
+      try {
+        snapshot.writeTo(writer)
+        writer.finish()
+      } finally writer.close()
+    }
+    file
+  }
+
+  private def link(all: Seq[File], target: File): Seq[File] = {
+    target.mkdirs()
+    all.map { file =>
+      val linked = new File(target, file.getName)
+      try Files.createLink(linked.toPath, file.toPath)
+      catch { case _: UnsupportedOperationException => Files.copy(file.toPath, linked.toPath) }
+      linked
+    }
+  }
+
+  /** Changes that stand on it fail too, and an image follows: the next to be taken, unless one was taken meanwhile. */
+  private def fail(snapshot: HeapSnapshot, reason: Throwable): Unit = {
+    if (waiting.stream().noneMatch(_.isImage)) broken = true
+    new File(folder, snapshot.name).delete()
+    LocalFolder.delete(snapshot.target)
+    files.foreach(_.delete())
+    files = Vector.empty
+    snapshot.failed(reason)
+  }
+
+  def close(): Unit = synchronized {
+    waiting.forEach(_.failed(givenUp))
+    waiting.clear()
+    unclaimed.foreach(snapshot => LocalFolder.delete(snapshot.target))
+    unclaimed.clear()
+    files = Vector.empty
+  }
+
+  private def onDisk[A](place: File)(body: => A): A =
+    try body
+    catch {
+      case e: IOException =>
+        throw new StorageFailure(
+          s"Could not write $place: ${e.getClass.getSimpleName}: ${e.getMessage}.",
+          "free space on the executor's local disk (spark.local.dir); changelogs keep the state safe, and a later snapshot is tried.",
+          e
+        )
+    }
+}
+
+private object SnapshotChain {
+  private val Image = "image"
+  private val Changes = "changes"
+
+  /** More files would make loading slow, and handles long. */
+  private val MostFiles = 30
+
+  private def givenUp =
+    new StorageFailure("A snapshot was given up before it was made.", "nothing; the next one follows.")
+}
