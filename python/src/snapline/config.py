@@ -103,10 +103,16 @@ class _Rule(NamedTuple):
     allows: Callable[[str], bool]
 
 
+def parse_size(text: str) -> int | None:
+    """Bytes of a size such as ``32m``; None for a text that is none."""
+    match = _SIZE.fullmatch(text.strip().lower())
+    return None if match is None else int(match[1]) * _UNITS[match[2]]
+
+
 def _size(least: int) -> _Rule:
     def is_size(text: str) -> bool:
-        match = _SIZE.fullmatch(text)
-        return match is not None and least <= int(match[1]) * _UNITS[match[2]] <= _MAX_SIZE
+        size = parse_size(text)
+        return size is not None and least <= size <= _MAX_SIZE
 
     return _Rule(f"a size from {least >> 20}m to {_MAX_SIZE >> 30}g, such as 128m or 1g", is_size)
 

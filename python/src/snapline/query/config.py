@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
-from snapline.config import CHECKPOINTING
+from snapline.config import CHECKPOINTING, parse_size
 from snapline.errors import InvalidConfiguration
 from snapline.query.duration import format_duration, parse_duration
 
@@ -21,7 +21,22 @@ RETENTION = CHECKPOINTING + "externalized-checkpoint-retention"
 NUM_RETAINED = CHECKPOINTING + "num-retained"
 LOCAL_BACKUP = CHECKPOINTING + "local-backup.enabled"
 
-SETTINGS = (MODE, INTERVAL, TIMEOUT, MIN_PAUSE, MAX_CONCURRENT, TOLERABLE_FAILED, RETENTION, NUM_RETAINED, LOCAL_BACKUP)
+FILE_MERGING = CHECKPOINTING + "file-merging.enabled"
+MAX_MERGED_FILE_SIZE = CHECKPOINTING + "file-merging.max-file-size"
+
+SETTINGS = (
+    MODE,
+    INTERVAL,
+    TIMEOUT,
+    MIN_PAUSE,
+    MAX_CONCURRENT,
+    TOLERABLE_FAILED,
+    RETENTION,
+    NUM_RETAINED,
+    LOCAL_BACKUP,
+    FILE_MERGING,
+    MAX_MERGED_FILE_SIZE,
+)
 
 # CheckpointCoordinatorConfiguration.MINIMAL_CHECKPOINT_TIME of Flink.
 _MINIMAL = timedelta(milliseconds=10)
@@ -68,6 +83,8 @@ class CheckpointConfig:
         num_retained: how many complete checkpoints are kept.
         local_backup: whether each executor keeps the files of its newest checkpoint, which a task that is tried again
             loads instead of fetching them. Unlike Flink's, the default is to: they are links, and no copy is made.
+        file_merging: whether the stores of an executor put their snapshots' handles into one file for each checkpoint.
+        file_merging_max_file_size: bytes of handles in such a file, from 1 MiB to 1 GiB.
 
     Raises:
         InvalidConfiguration: a value is out of its range or contradicts another; the setting is named.
@@ -84,6 +101,8 @@ class CheckpointConfig:
     )
     num_retained: int = 1
     local_backup: bool = True
+    file_merging: bool = False
+    file_merging_max_file_size: int = 32 << 20
 
     def __post_init__(self) -> None:
         mode, retention = self.mode, self.externalized_checkpoint_retention
@@ -100,8 +119,9 @@ class CheckpointConfig:
         _check_number(MAX_CONCURRENT, self.max_concurrent_checkpoints, 1)
         _check_number(TOLERABLE_FAILED, self.tolerable_failed_checkpoints, 0)
         _check_number(NUM_RETAINED, self.num_retained, 1)
-        if type(self.local_backup) is not bool:
-            raise InvalidConfiguration(f"{LOCAL_BACKUP} is {self.local_backup!r}.", "set it to True or False.")
+        _check_flag(LOCAL_BACKUP, self.local_backup)
+        _check_flag(FILE_MERGING, self.file_merging)
+        _check_number(MAX_MERGED_FILE_SIZE, self.file_merging_max_file_size, 1 << 20, 1 << 30)
         if self.min_pause and self.max_concurrent_checkpoints > 1:
             raise InvalidConfiguration(
                 f"{MIN_PAUSE} is {format_duration(self.min_pause)}, and {MAX_CONCURRENT} is "
@@ -124,9 +144,17 @@ class CheckpointConfig:
             TOLERABLE_FAILED: str(self.tolerable_failed_checkpoints),
             RETENTION: ExternalizedCheckpointRetention(self.externalized_checkpoint_retention).value,
             NUM_RETAINED: str(self.num_retained),
-            LOCAL_BACKUP: str(self.local_backup).lower(),
+            **self.to_stores(),
         }
         return conf if self.interval is None else {INTERVAL: format_duration(self.interval), **conf}
+
+    def to_stores(self) -> dict[str, str]:
+        """Those that each store reads when it is opened."""
+        return {
+            LOCAL_BACKUP: str(self.local_backup).lower(),
+            FILE_MERGING: str(self.file_merging).lower(),
+            MAX_MERGED_FILE_SIZE: str(self.file_merging_max_file_size),
+        }
 
     def to_coordinator(self) -> tuple[int, int, int, int, int, int, str]:
         """As the jar's coordinator takes them: durations in ms, an interval of -1 for none."""
@@ -164,6 +192,8 @@ class CheckpointConfig:
             externalized_checkpoint_retention=conf.get(RETENTION, default.externalized_checkpoint_retention),
             num_retained=_number(conf, NUM_RETAINED, default.num_retained),
             local_backup=_flag(conf, LOCAL_BACKUP, default.local_backup),
+            file_merging=_flag(conf, FILE_MERGING, default.file_merging),
+            file_merging_max_file_size=_size(conf, MAX_MERGED_FILE_SIZE, default.file_merging_max_file_size),
         )
 
 
@@ -183,9 +213,15 @@ def _check_duration(name: str, value: timedelta, least: timedelta) -> None:
         )
 
 
-def _check_number(name: str, value: int, least: int) -> None:
-    if type(value) is not int or not least <= value <= _MOST:
-        raise InvalidConfiguration(f"{name} is {value!r}.", f"set it to a whole number from {least} on.")
+def _check_number(name: str, value: int, least: int, most: int = _MOST) -> None:
+    if type(value) is not int or not least <= value <= most:
+        wanted = f"from {least} on" if most == _MOST else f"from {least} to {most}"
+        raise InvalidConfiguration(f"{name} is {value!r}.", f"set it to a whole number {wanted}.")
+
+
+def _check_flag(name: str, value: bool) -> None:
+    if type(value) is not bool:
+        raise InvalidConfiguration(f"{name} is {value!r}.", "set it to True or False.")
 
 
 def _duration(conf: Mapping[str, str], name: str, default: timedelta) -> timedelta:
@@ -197,6 +233,13 @@ def _number(conf: Mapping[str, str], name: str, default: int) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 10:
         raise InvalidConfiguration(f"{name} is '{text}'.", "set it to a whole number.")
     return int(text)
+
+
+def _size(conf: Mapping[str, str], name: str, default: int) -> int:
+    size = parse_size(conf.get(name, str(default)))
+    if size is None:
+        raise InvalidConfiguration(f"{name} is '{conf[name]}'.", "set it to a size, such as 32m.")
+    return size
 
 
 def _flag(conf: Mapping[str, str], name: str, default: bool) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapline.errors import CheckpointDamaged
 from snapline.query.choice import CheckpointChoice
-from snapline.query.config import LOCAL_BACKUP, CheckpointConfig
+from snapline.query.config import CheckpointConfig
 from snapline.query.files import Files
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before, make_mark
 from snapline.query.journal import CheckpointRef
@@ -78,8 +78,11 @@ class Runs:
         self._recovery.clear_the_way()
         path, table = self._target
         writer = self._writer
-        settings = {LOCAL_BACKUP: str(self._config.local_backup).lower()}
-        with long_logs(self._session.conf, **settings) if self._config.takes_checkpoints else nullcontext():
+        with (
+            long_logs(self._session.conf, **self._config.to_stores())
+            if self._config.takes_checkpoints
+            else nullcontext()
+        ):
             return writer.start(path) if table is None else writer.toTable(table)
 
     def set_aside(self, failure: Exception) -> bool:

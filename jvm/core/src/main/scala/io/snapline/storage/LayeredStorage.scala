@@ -18,6 +18,8 @@ final class LayeredStorage(near: CheckpointStorage, far: CheckpointStorage) exte
     above ++ far.list(folder).filterNot(file => names(file.name))
   }
 
+  override def packed(prefix: String, missing: Boolean): Seq[String] = far.packed(prefix, missing)
+
   override def delete(name: String): Boolean = near.delete(name)
 
   override def fallback: Option[CheckpointStorage] = Some(far)
