@@ -30,7 +30,8 @@ def test_a_member_reads_as_a_file_of_its_own() -> None:
     source = BytesSource(sample())
     for member in MergedReader(source).members:
         handle = HandleReader(MemberSource(source, member), member.ref)
-        assert handle.meta.ref == HANDLES[member.store][0] and handle.size == len(HANDLES[member.store][1])
+        assert handle.meta.ref == HANDLES[member.store][0]
+        assert handle.size == len(HANDLES[member.store][1])
         handle.read_local_files()
 
 

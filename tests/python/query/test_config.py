@@ -26,6 +26,8 @@ def test_defaults_are_flinks_but_for_the_retention() -> None:
         PREFIX + "externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
         PREFIX + "num-retained": "1",
         PREFIX + "local-backup.enabled": "true",
+        PREFIX + "file-merging.enabled": "false",
+        PREFIX + "file-merging.max-file-size": str(32 << 20),
     }
 
 
@@ -39,6 +41,8 @@ def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
         externalized_checkpoint_retention="RETAIN_ON_CANCELLATION",
         num_retained=5,
         local_backup=False,
+        file_merging=True,
+        file_merging_max_file_size=64 << 20,
     )
     assert config.mode is CheckpointingMode.EXACTLY_ONCE
     assert config.externalized_checkpoint_retention is ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
@@ -56,6 +60,9 @@ def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
         ({"timeout": timedelta(0)}, "timeout"),
         ({"timeout": timedelta(days=366)}, "timeout"),
         ({"min_pause": timedelta(seconds=-1)}, "min-pause"),
+        ({"file_merging": "yes"}, "file-merging.enabled"),
+        ({"file_merging_max_file_size": 1000}, "file-merging.max-file-size"),
+        ({"file_merging_max_file_size": (1 << 30) + 1}, "file-merging.max-file-size"),
         ({"max_concurrent_checkpoints": 0}, "max-concurrent-checkpoints"),
         ({"max_concurrent_checkpoints": True}, "max-concurrent-checkpoints"),
         ({"tolerable_failed_checkpoints": -1}, "tolerable-failed-checkpoints"),

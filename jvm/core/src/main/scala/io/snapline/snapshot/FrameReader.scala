@@ -16,7 +16,7 @@ private[snapline] final class FrameReader(
     magic: String,
     readAtOnce: Long = FrameReader.ReadAtOnce
 ) extends AutoCloseable {
-  private val file = s"${storage.location}/$name"
+  private def file = storage.path(name)
   private val input: StoredInput = storage.open(name)
   private var compressed = false
   private var metaOffset = 0L

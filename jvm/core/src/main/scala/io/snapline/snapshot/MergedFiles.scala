@@ -48,11 +48,12 @@ final class MergedFiles(val storage: CheckpointStorage) {
   }
 
   private def parse(reader: FrameReader, ref: VersionRef): MergedFile = {
-    val path = s"${storage.location}/${ref.mergedName}"
-    val file = MergedFile.read(reader.meta, path, reader.length - Frame.TrailerBytes - reader.meta.length)
-    if (file.ref != ref) throw Frame.damaged(path, s"it holds version ${file.ref}")
+    val file = MergedFile.read(reader.meta, path(ref), reader.length - Frame.TrailerBytes - reader.meta.length)
+    if (file.ref != ref) throw Frame.damaged(path(ref), s"it holds version ${file.ref}")
     file
   }
+
+  private def path(ref: VersionRef): String = storage.path(ref.mergedName)
 
   /** Reads a whole file, every byte checked, and each member as the handle it is.
     *
@@ -60,7 +61,7 @@ final class MergedFiles(val storage: CheckpointStorage) {
     *   members and their handles
     */
   def read(ref: VersionRef): Seq[(MergedMember, HandleMeta)] = readBytes(ref).map { case (member, bytes) =>
-    val folder = s"${storage.location}/${ref.mergedName} (${member.store})"
+    val folder = s"${path(ref)} (${member.store})"
     (member, new StateFiles(new ArrayStorage(folder, Map(member.ref.handleName -> bytes))).handleMeta(member.ref))
   }
 
@@ -71,10 +72,10 @@ final class MergedFiles(val storage: CheckpointStorage) {
       val members = parse(reader, ref).members.iterator
       val found = Seq.newBuilder[(MergedMember, Array[Byte])]
       reader.foreachBlock { (bytes, length) =>
-        if (!members.hasNext) throw Frame.damaged(s"${storage.location}/${ref.mergedName}", "it has too many blocks")
+        if (!members.hasNext) throw Frame.damaged(path(ref), "it has too many blocks")
         val member = members.next()
         if (member.length != length) {
-          throw Frame.damaged(s"${storage.location}/${ref.mergedName}", s"its block at ${member.offset} is no member")
+          throw Frame.damaged(path(ref), s"its block at ${member.offset} is no member")
         }
         found += member -> java.util.Arrays.copyOf(bytes, length)
       }
@@ -89,7 +90,7 @@ final class MergedFiles(val storage: CheckpointStorage) {
     if (place.offset + member.length > whole.length) {
       whole.close()
       throw Frame.damaged(
-        s"${storage.location}/$name",
+        storage.path(name),
         s"it has ${whole.length} bytes, and the handle ${member.ref} of ${member.store} is to lie behind them"
       )
     }

@@ -24,6 +24,10 @@ final class MergedStorage(folder: CheckpointStorage, store: String, merged: => M
 
   override def location: String = folder.location
 
+  override def path(name: String): String = known.get(name).fold(folder.path(name)) { case (member, place) =>
+    s"${merged.storage.path(place.fileOf(member.ref).mergedName)} ($store)"
+  }
+
   override def create(name: String): StoredOutput = folder.create(name)
 
   override def list(of: String): Seq[StoredFile] = folder.list(of)

@@ -31,6 +31,9 @@ trait CheckpointStorage {
   /** For messages. */
   def location: String
 
+  /** Where a person finds a file; for messages. */
+  def path(name: String): String = s"$location/$name"
+
   /** Refuses a name that exists. Makes folders as needed. */
   def create(name: String): StoredOutput
 

@@ -6,6 +6,8 @@ import io.snapline.error.StateNotFound
 final class LayeredStorage(near: CheckpointStorage, far: CheckpointStorage) extends CheckpointStorage {
   override def location: String = far.location
 
+  override def path(name: String): String = far.path(name)
+
   override def create(name: String): StoredOutput = near.create(name)
 
   override def open(name: String): StoredInput =

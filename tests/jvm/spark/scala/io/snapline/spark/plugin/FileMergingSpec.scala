@@ -17,7 +17,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.snapline.checkpoint.{CheckpointMetadata, StoreId}
+import io.snapline.checkpoint.{CheckpointMetadata, MergedHandles, NamedFile, StoreId}
 import io.snapline.error.CheckpointDamaged
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.provider.ProviderSettings
@@ -34,6 +34,7 @@ class FileMergingSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually
     LocalSpark.extension,
     "spark.plugins" -> classOf[SnaplinePlugin].getName,
     "spark.sql.shuffle.partitions" -> Partitions.toString,
+    "spark.sql.streaming.stateStore.maintenanceInterval" -> "1h",
     ProviderSettings.FileMerging -> "true"
   )
 
@@ -45,7 +46,7 @@ class FileMergingSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually
     private val session = spark
     import session.implicits._
     private val input = MemoryStream[Int](spark)
-    private val frame = input.toDF().groupBy(col("value") % 40 as "key").agg(count("*") as "n")
+    private val frame = input.toDF().select(col("value") % 40 as "key").groupBy("key").agg(count("*") as "n")
     private var fed = Seq.empty[Int]
     private var batches = 0
 
@@ -78,9 +79,9 @@ class FileMergingSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually
 
     /** A batch, and the checkpoint at its end. */
     def checkpoint(driver: CheckpointDriver, query: StreamingQuery, values: Seq[Int] = 0 until 100): Unit = {
-      val request = driver.trigger()
+      val before = counts(driver, "completed")
       batch(query, values)
-      eventually(assert(driver.outcome(request).startsWith("completed")))
+      eventually(assert(counts(driver, "completed") == before + 1))
     }
 
     def newestBatch: Int = batches - 1
@@ -152,7 +153,7 @@ class FileMergingSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually
       query.under(restore = query.completed.last.checkpoint) { (driver, running) =>
         query.checkpoint(driver, running, 5 until 30)
       }
-    } finally spark.conf.unset(ProviderSettings.FileMerging)
+    } finally spark.conf.set(ProviderSettings.FileMerging, "true")
     assert(query.merged.size == 1 && query.handles.size == Partitions)
     query.under(restore = query.completed.last.checkpoint) { (driver, running) =>
       query.checkpoint(driver, running, 7 until 9)
@@ -162,7 +163,9 @@ class FileMergingSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually
     assert(query.state(query.newestBatch) == query.expected)
   }
 
-  test("a query that leaves its interval has all it needs in the stores' folders, and merged files go with their checkpoints") {
+  test(
+    "a query that leaves its interval has all it needs in the stores' folders, and merged files go with their checkpoints"
+  ) {
     val query = new Counted
     query.under()((driver, running) => query.checkpoint(driver, running))
     val base = query.completed.head
@@ -184,33 +187,38 @@ class FileMergingSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually
     assert(query.state(query.newestBatch) == query.expected)
   }
 
-  test("what a crash has left of a handle on its way to its store's folder is written anew; what is whole stays as it is") {
+  test(
+    "what a crash has left of a handle on its way to its store's folder is written anew; what is whole stays as it is"
+  ) {
     val query = new Counted
     query.under()((driver, running) => query.checkpoint(driver, running))
     val base = query.completed.head
-    query.folder.unmerge(base)
+    query.folder.unmerge(base, _ => false)
     val copies = query.handles.map(query.root.resolve)
     val good = copies.map(Files.readAllBytes)
     val touched = copies.map(Files.getLastModifiedTime(_))
     Files.write(copies(0), good(0).take(30))
     Files.delete(copies(1))
-    query.folder.unmerge(base)
+    query.folder.unmerge(base, _ => false)
     assert(copies.map(Files.readAllBytes).zip(good).forall { case (now, before) => now.sameElements(before) })
     assert(copies.drop(2).map(Files.getLastModifiedTime(_)) == touched.drop(2))
   }
 
-  test("merged files of later versions that no checkpoint names are nobody's when a recovery begins; those that one names stay") {
+  test("merged files that nobody names go when a recovery begins; those stay that a checkpoint names, or will") {
     val query = new Counted
     query.under() { (driver, running) =>
       query.checkpoint(driver, running)
       query.checkpoint(driver, running)
     }
-    val (first, second) = (query.completed.head, query.completed.last)
     val there = query.merged
-    val stray = there.last.replaceAll("/(\\d+)_", "/99_")
-    Files.copy(query.root.resolve(there.last), query.root.resolve(stray))
-    query.folder.unmerge(first)
-    assert(query.merged == there && second.handles.values.forall(_.merged.isDefined))
+    def stray(version: Int): String = there.last.replaceAll("/(\\d+)_", s"/${version}_")
+    Seq(1, 98, 99).foreach(version => Files.copy(query.root.resolve(there.last), query.root.resolve(stray(version))))
+    def willBeNamed(file: NamedFile): Boolean = file match {
+      case MergedHandles(ref) => ref.version == 98
+      case _ => false
+    }
+    query.folder.unmerge(query.completed.head, willBeNamed)
+    assert(query.merged.toSet == there.toSet + stray(98))
   }
 
   test("a merged file that is damaged, gone or another is seen before metadata names it") {

@@ -89,7 +89,8 @@ final class CheckpointDriver private[plugin] (
 
   /** Before anything that counts is built on what only the coordinator can find. */
   private def unmerge(): Unit = restored.filterNot(unmerged.contains).foreach { checkpoint =>
-    folder.unmerge(folder.read(checkpoint))
+    // One that was about to be complete when its run ended may still become so.
+    folder.unmerge(folder.read(checkpoint), file => coordinator != null && coordinator.isNamed(file))
     unmerged = Some(checkpoint)
   }
 

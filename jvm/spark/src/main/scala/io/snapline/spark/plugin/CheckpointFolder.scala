@@ -81,20 +81,24 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
     store => new SnapshotSearch(stateOf(store), store.folder, merged, files).of(version, run)
   }
 
-  /** Writes the handles of a checkpoint that lie in merged files into the stores' folders, before anything that counts is built on them; and removes what attempts that nobody counts
-    * have merged of later versions. May be done again. (docs/notes/008-file-merging.md)
+  /** Writes the handles of a checkpoint that lie in merged files into the stores' folders, before anything that counts is built on them; and removes the merged files that nobody names,
+    * for who comes after need not know of any. May be done again. (docs/notes/008-file-merging.md)
+    *
+    * @param inUse
+    *   whether the coordinator counts on the file
     */
-  def unmerge(checkpoint: CheckpointMetadata): Unit = {
+  def unmerge(checkpoint: CheckpointMetadata, inUse: NamedFile => Boolean): Unit = {
     inParallel(byMergedFile(checkpoint.handles)) { case (file, stores) =>
       val there = merged.readBytes(file).toMap
       stores.foreach { case (store, handle) =>
         copy(stateOf(store), handle.ref, there.getOrElse(member(store, handle), throw notIn(file, store, handle)))
       }
     }
-    val named = completed().flatMap(_._1.handles.flatMap { case (store, handle) => handle.names(store) }).toSet
-    val newest = checkpoint.handles.values.map(_.ref.version).maxOption.getOrElse(0L)
-    merged.list().filter(ref => ref.version > newest && !named(MergedHandles(ref)))
-      .foreach(ref => merged.storage.delete(ref.mergedName))
+    val left = merged.list().map(MergedHandles(_)).filterNot(inUse)
+    if (left.nonEmpty) {
+      val named = completed().flatMap(_._1.handles.values.flatMap(_.mergedFile)).toSet
+      left.filterNot(named).foreach(remove)
+    }
   }
 
   /** What a crash has left of such a copy is no file that anything builds on. */
