@@ -143,3 +143,14 @@ def common(kind: str, ref: VersionRef, families: Sequence[Family]) -> dict[str, 
         "run": RUN,
         "properties": {"encoding": "unsaferow", "maxParallelism": "57600", "rowChecksum": "false"},
     }
+
+
+def write_merged(ref: VersionRef, members: Sequence[tuple[str, VersionRef, bytes]]) -> bytes:
+    """A whole merged file: handles, and the folders of their stores."""
+    index, offset = [], 16
+    for store, handle, data in members:
+        index.append({"store": store, "uid": handle.uid, "offset": offset + 12, "length": len(data)})
+        offset += 12 + len(data)
+    meta = {"kind": "merged", "version": ref.version, "uid": ref.uid, "writer": "0.1.0", "created": CREATED}
+    blocks = [data for _, _, data in members]
+    return write_frame(Kind.MERGED, blocks, as_json(meta | {"members": index}), compress=False)

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from snapline.format import HandleReader, Kind
+from snapline.format import HandleReader, Kind, MergedReader
+from snapline.format.names import merged_name
 from snapline.format.source import BytesSource
 
-from ..format.writer import RUN, make_ref, write_frame
+from ..format.writer import RUN, make_ref, write_frame, write_merged
 from .builder import CheckpointBuilder, put
 
 NAMES = {0: "stateStoreSave", 1: "symmetricHashJoin"}
@@ -70,6 +71,32 @@ def write_checkpoint(checkpoint: CheckpointBuilder, number: int, batch: int, **c
     path.parent.mkdir(parents=True, exist_ok=True)
     meta = checkpoint_meta(checkpoint, number, batch, **changes)
     path.write_bytes(write_frame(Kind.CHECKPOINT, [], json.dumps(meta).encode()))
+    return path
+
+
+def merge_handles(checkpoint: CheckpointBuilder, number: int, batch: int) -> Path:
+    """Makes the handles of a checkpoint members of one merged file, and its ``_metadata`` say so. The merged file."""
+    metadata = checkpoint.root / "snapline" / f"chk-{number}" / "_metadata"
+    ref = make_ref(batch + 1, 9)
+    members = []
+    for store in checkpoint.stores:
+        handle = store.path(make_ref(batch + 1), Kind.HANDLE)
+        members.append((str(store.folder.relative_to(checkpoint.root)), make_ref(batch + 1), handle.read_bytes()))
+    data = write_merged(ref, members)
+    places = {member.store: member.offset for member in MergedReader(BytesSource(data)).members}
+    meta = checkpoint_meta(checkpoint, number, batch)
+    for operator in meta["operators"]:
+        for each in operator["stores"]:
+            for handle in each["partitions"]:
+                below = "" if each["name"] == "default" else f"/{each['name']}"
+                folder = f"state/{operator['id']}/{handle['partition']}{below}"
+                handle["merged"] = {"uid": ref.uid, "offset": places[folder]}
+    metadata.write_bytes(write_frame(Kind.CHECKPOINT, [], json.dumps(meta).encode(), number=2))
+    for store in checkpoint.stores:
+        store.path(make_ref(batch + 1), Kind.HANDLE).unlink()
+    path = checkpoint.root / merged_name(ref)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
     return path
 
 

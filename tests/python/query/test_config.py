@@ -29,10 +29,13 @@ def test_defaults_are_flinks_but_for_the_retention() -> None:
         PREFIX + "incremental": "true",
         PREFIX + "data-inline-threshold": "20k",
         PREFIX + "local-backup.enabled": "true",
+        PREFIX + "file-merging.enabled": "false",
+        PREFIX + "file-merging.max-file-size": "32m",
         PREFIX + "prefer-checkpoint-for-recovery": "false",
         PREFIX + "forced": "false",
     }
     stores = ("incremental", "data-inline-threshold", "local-backup.enabled")
+    stores += ("file-merging.enabled", "file-merging.max-file-size")
     assert config.of_stores() == {PREFIX + name: config.to_conf()[PREFIX + name] for name in stores}
 
 
@@ -48,6 +51,8 @@ def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
         incremental=False,
         data_inline_threshold="1 kb",
         local_backup=False,
+        file_merging=True,
+        file_merging_max_file_size=64 << 20,
         directory=Path("checkpoints"),
         prefer_checkpoint_for_recovery=True,
         forced=True,
@@ -69,6 +74,9 @@ def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
         ({"timeout": timedelta(0)}, "timeout"),
         ({"timeout": timedelta(days=366)}, "timeout"),
         ({"min_pause": timedelta(seconds=-1)}, "min-pause"),
+        ({"file_merging": "yes"}, "file-merging.enabled"),
+        ({"file_merging_max_file_size": 1000}, "file-merging.max-file-size"),
+        ({"file_merging_max_file_size": (1 << 30) + 1}, "file-merging.max-file-size"),
         ({"max_concurrent_checkpoints": 0}, "max-concurrent-checkpoints"),
         ({"max_concurrent_checkpoints": True}, "max-concurrent-checkpoints"),
         ({"tolerable_failed_checkpoints": -1}, "tolerable-failed-checkpoints"),

@@ -161,7 +161,46 @@ def test_no_changed_byte_passes(data: st.DataObject) -> None:
 
 def test_a_later_format_is_told() -> None:
     with pytest.raises(UnsupportedVersion):
-        parse_checkpoint(frame(make_meta(1, 1, FakeSpark(FakeFiles(), 1)), number=2), "it")
+        parse_checkpoint(frame(make_meta(1, 1, FakeSpark(FakeFiles(), 1)), number=3), "it")
+
+
+def merged_meta(number: int, batch: int, spark: FakeSpark, merged: object) -> dict[str, Any]:
+    """All handles of operator 0 lie in one merged file."""
+    meta = make_meta(number, batch, spark)
+    for handle in meta["operators"][0]["stores"][0]["partitions"]:
+        handle["merged"] = merged
+    return meta
+
+
+def test_handles_in_merged_files() -> None:
+    place = {"uid": make_uid(7), "offset": 28}
+    meta = merged_meta(4, 3, FakeSpark(FakeFiles(), 1), place)
+    checkpoint = parse_checkpoint(frame(meta, number=2), "it")
+    assert [handle.merged for _, _, handle in checkpoint.handles()] == [(make_uid(7), 28)] * 2 + [None]
+    first, second = checkpoint.handle_names()
+    assert first == f"snapline/merged/4_{make_uid(7)}.merged"
+    assert second.startswith("state/1/0/left-keyToNumValues/4_")
+
+
+@pytest.mark.parametrize("merged", [7, {}, {"uid": "../x", "offset": 28}, {"uid": make_uid(7), "offset": -1}])
+def test_a_place_that_cannot_be_is_damage(merged: object) -> None:
+    with pytest.raises(CheckpointDamaged, match="its meta cannot be read"):
+        parse_checkpoint(frame(merged_meta(1, 1, FakeSpark(FakeFiles(), 1), merged), number=2), "it")
+
+
+def test_a_checkpoint_whose_merged_file_is_gone_is_not_taken(files: FakeFiles) -> None:
+    spark = FakeSpark(files, 1)
+    merged = f"snapline/merged/5_{make_uid(7)}.merged"
+    data = frame(merged_meta(5, 4, spark, {"uid": make_uid(7), "offset": 28}), number=2)
+    files.files["snapline/chk-5/_metadata"] = data
+    files.put(merged, b"")
+    newest = CheckpointChoice(files).newest()
+    assert newest is not None
+    assert newest.id == 5
+    del files.files[merged]
+    newest = CheckpointChoice(files).newest()
+    assert newest is not None
+    assert newest.id == 4
 
 
 def test_takes_the_newest(files: FakeFiles) -> None:

@@ -25,8 +25,8 @@ class Loaded(NamedTuple):
         folder, files = self.store.files.folder, self.store.files
         found: list[tuple[str, str, int]] = []
         if self.chain.handle is not None:
-            handle = files.handles[self.chain.handle.ref]
-            found.append((f"snapshot {self.chain.handle.ref.version}", handle.name, handle.size))
+            name, length = files.handle(self.chain.handle.ref)
+            found.append((f"snapshot {self.chain.handle.ref.version}", name, length))
             found += [("", f"{folder}/{table.stored_name}", table.length) for table in self.chain.handle.files]
         for meta in self.chain.changelogs:
             changelog = files.changelogs[meta.ref]

@@ -20,7 +20,8 @@ from snapline.inspect.summary import summarize_numbered
 @contextmanager
 def progress(checkpoint: CheckpointFolder) -> Iterator[Callable[[StoredFile], None]]:
     """A bar on standard error, if somebody looks at it."""
-    total = sum(file.size for store in checkpoint.stores for file in store.files.own)
+    files = [*checkpoint.merged.files, *(file for store in checkpoint.stores for file in store.files.own)]
+    total = sum(file.size for file in files)
     columns = (TextColumn("Reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("", total=total)

@@ -2,6 +2,7 @@
 
 from snapline.format.changelog import ChangelogReader, Entry, Operation
 from snapline.format.handle import HandleReader
+from snapline.format.merged import Member, MemberSource, MergedReader
 from snapline.format.meta import ChangelogMeta, Family, HandleMeta, TableFile
 from snapline.format.names import Kind, VersionRef
 
@@ -13,6 +14,9 @@ __all__ = [
     "HandleMeta",
     "HandleReader",
     "Kind",
+    "Member",
+    "MemberSource",
+    "MergedReader",
     "Operation",
     "TableFile",
     "VersionRef",

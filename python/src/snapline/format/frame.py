@@ -13,6 +13,8 @@ from snapline.format.names import Kind
 from snapline.format.source import Source
 
 FORMAT_NUMBER = 1
+# The greatest that is read: a _metadata of format 2 names handles in merged files.
+_NEWEST = {Kind.CHECKPOINT: 2}
 CODEC_NONE = 0
 CODEC_LZ4 = 1
 END_MAGIC = b"SNAPLEND"
@@ -93,9 +95,11 @@ class FrameReader:
             raise self._damaged(f"it does not begin with {kind.magic.decode()}")
         if crc32c(header[:12]) != crc:
             raise self._damaged("the checksum of its header does not fit")
-        if number != FORMAT_NUMBER:
+        newest = _NEWEST.get(kind, FORMAT_NUMBER)
+        if not FORMAT_NUMBER <= number <= newest:
             raise UnsupportedVersion(
-                f"{self._path} has format {number}; this version reads format {FORMAT_NUMBER}.",
+                f"{self._path} has format {number}; this version reads format "
+                f"{' and '.join(map(str, range(FORMAT_NUMBER, newest + 1)))}.",
                 "use the version of Snapline that wrote it, or a later one.",
             )
         if codec not in (CODEC_NONE, CODEC_LZ4):

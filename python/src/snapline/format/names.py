@@ -7,10 +7,12 @@ from enum import Enum
 from typing import NamedTuple
 
 TABLE_FOLDER = "sst"
+MERGED_FOLDER = "snapline/merged"
 
 # Version 7 only: Spark's own changelogs with checkpoint format 2 have names of the same shape, with uids of version 4.
 _UID = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 _FRAMED = re.compile(rf"(\d{{1,18}})_({_UID})\.(changelog|handle)")
+_MERGED = re.compile(rf"(\d{{1,18}})_({_UID})\.merged")
 _TABLE = re.compile(rf"({_UID})\.sst")
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+(\.sst)?")
 
@@ -22,6 +24,7 @@ class Kind(Enum):
     HANDLE = "handle"
     CHECKPOINT = "checkpoint"
     SAVEPOINT = "savepoint"
+    MERGED = "merged"
 
     @property
     def magic(self) -> bytes:
@@ -34,6 +37,7 @@ _MAGIC = {
     Kind.HANDLE: b"SNAPHNDL",
     Kind.CHECKPOINT: b"SNAPMETA",
     Kind.SAVEPOINT: b"SNAPSAVE",
+    Kind.MERGED: b"SNAPMERG",
 }
 
 
@@ -57,6 +61,18 @@ def parse_name(name: str) -> tuple[VersionRef, Kind] | None:
     if match is None:
         return None
     return VersionRef(int(match[1]), match[2]), Kind(match[3])
+
+
+def merged_name(ref: VersionRef) -> str:
+    """A merged file, relative to the checkpoint: its version is that of its members, its uid its own."""
+    return f"{MERGED_FOLDER}/{ref.file_name(Kind.MERGED)}"
+
+
+def parse_merged_name(path: str) -> VersionRef | None:
+    """The version and uid of a merged file, by its path in the checkpoint; None for another file."""
+    folder, _, name = path.rpartition("/")
+    match = _MERGED.fullmatch(name)
+    return VersionRef(int(match[1]), match[2]) if match and folder == MERGED_FOLDER else None
 
 
 def parse_table_name(name: str) -> str | None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from snapline.errors import CheckpointDamaged, NotACheckpoint, SnaplineError, StateNotFound
 from snapline.inspect.files import Folder
 from snapline.inspect.listed_files import ListedFiles
+from snapline.inspect.merged_files import MergedFiles
 from snapline.inspect.numbered import NumberedCheckpoints
 from snapline.inspect.spark_log import CheckpointIds, SparkLog
 from snapline.inspect.store import Store
@@ -64,9 +65,10 @@ class CheckpointFolder:
         self.conf: Mapping[str, str] = self._tolerate(self.log.read_conf, {})
         self._ids: dict[int, CheckpointIds | None] = {}
         self.numbered = NumberedCheckpoints(ListedFiles(self.folder, files))
-        stores = group_files(files)
+        self.merged = MergedFiles(self.folder, files)
+        stores = group_files(files, self.merged.members())
         self.foreign = [file for store in stores.values() for file in store.foreign]
-        if self.foreign and not any(store.own for store in stores.values()):
+        if self.foreign and not any(store.is_own for store in stores.values()):
             raise self._of_another_provider()
         self.operators = self._operators(stores)
 
@@ -158,7 +160,7 @@ class CheckpointFolder:
         return next((v for v in sorted(common, reverse=True) if v <= newest and self.loads(v)), None)
 
     def _operators(self, stores: Mapping[StoreKey, StoreFiles]) -> list[Operator]:
-        own = [files for _, files in sorted(stores.items()) if files.own]
+        own = [files for _, files in sorted(stores.items()) if files.is_own]
         numbers = sorted({files.key.operator for files in own} | set(self.log.operators))
         return [self._operator(number, [files for files in own if files.key.operator == number]) for number in numbers]
 

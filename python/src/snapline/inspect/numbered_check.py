@@ -67,6 +67,10 @@ def _failure(store: Store | None, handle: PartitionHandle) -> str | None:
         raise
     except SnaplineError as e:
         return e.found
+    if handle.merged is not None and handle.ref not in store.files.handles:
+        name, member = store.files.members[handle.ref]
+        if (name, member.offset, member.length) != (handle.merged_file, handle.merged.offset, handle.handle_bytes):
+            return f"{store.key} has its handle of version {handle.ref} at another place in {name} than _metadata says."
     if {(file.uid, file.length, file.crc32c) for file in meta.files} != set(handle.files):
         return f"{store.key} has a handle of version {handle.ref} that names other table files than _metadata."
     if not store.handle_is_sound(handle.ref):

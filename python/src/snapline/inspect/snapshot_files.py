@@ -7,7 +7,7 @@ from pathlib import Path
 
 import google_crc32c
 
-from snapline.format import HandleMeta, HandleReader, Kind, TableFile
+from snapline.format import HandleMeta, HandleReader, TableFile
 from snapline.format.frame import damaged
 from snapline.inspect.files import StoredSource
 from snapline.inspect.store import Store
@@ -23,7 +23,7 @@ def materialise(store: Store, handle: HandleMeta, target: Path) -> None:
         StateNotFound: a table file is missing.
         StorageFailure: the file system refused.
     """
-    with store.folder.open(store.file_name(handle.ref, Kind.HANDLE)) as source:
+    with store.open_handle(handle.ref) as source:
         local = HandleReader(source, handle.ref).read_local_files()
     for name, data in local.items():
         (target / name).write_bytes(data)

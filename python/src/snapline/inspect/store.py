@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from snapline.errors import CheckpointDamaged, SnaplineError, StateNotFound, StorageFailure
-from snapline.format import ChangelogMeta, ChangelogReader, HandleMeta, HandleReader, Kind, VersionRef
+from snapline.format import ChangelogMeta, ChangelogReader, HandleMeta, HandleReader, Kind, MemberSource, VersionRef
 from snapline.format.frame import damaged
 from snapline.format.meta import Family
 from snapline.format.names import parse_name
+from snapline.format.source import Source
 from snapline.inspect.files import Folder, StoredFile
 from snapline.inspect.store_files import StoreFiles, StoreKey
 
@@ -77,6 +79,22 @@ class Store:
         """Relative to the checkpoint."""
         return f"{self.files.folder}/{ref.file_name(kind)}"
 
+    @contextmanager
+    def open_handle(self, ref: VersionRef) -> Iterator[Source]:
+        """The handle to read, a file of its own or part of a merged one; closed at the end of the block.
+
+        Raises:
+            StateNotFound: it is not there (any more).
+            StorageFailure: the file system refused.
+        """
+        if ref in self.files.handles or ref not in self.files.members:
+            with self.folder.open(self.file_name(ref, Kind.HANDLE)) as source:
+                yield source
+        else:
+            name, member = self.files.members[ref]
+            with self.folder.open(name) as source:
+                yield MemberSource(source, member)
+
     def changelog_meta(self, ref: VersionRef) -> ChangelogMeta:
         """
         Raises:
@@ -89,6 +107,11 @@ class Store:
     def handle_meta(self, ref: VersionRef) -> HandleMeta:
         """Raises as :meth:`changelog_meta`."""
         return self._handles.get(ref)
+
+    def set_aside_handle(self, ref: VersionRef, error: SnaplineError) -> None:
+        """From now on the handle counts as missing, with this reason."""
+        self._loadable = None
+        self._handles.fail(ref, error)
 
     def set_aside(self, file: StoredFile, error: SnaplineError) -> None:
         """From now on the file counts as missing, with this reason."""
@@ -103,7 +126,7 @@ class Store:
 
     def snapshots(self) -> list[HandleMeta]:
         """The handles that pass their checks, in order."""
-        return [meta for ref in sorted(self.files.handles) if (meta := self._sound_handle(ref)) is not None]
+        return [meta for ref in sorted(self.files.snapshots) if (meta := self._sound_handle(ref)) is not None]
 
     def handle_is_sound(self, ref: VersionRef) -> bool:
         """Whether this handle and all table files it names are there, and none is known to be bad."""
@@ -180,7 +203,7 @@ class Store:
         return _older(parent, ref) and (parent is None or parent in good)
 
     def _sound_handle(self, ref: VersionRef) -> HandleMeta | None:
-        if ref not in self.files.handles:
+        if ref not in self.files.snapshots:
             return None
         try:
             meta = self.handle_meta(ref)
@@ -199,7 +222,7 @@ class Store:
             return ChangelogReader(source, ref).meta
 
     def _read_handle_meta(self, ref: VersionRef) -> HandleMeta:
-        with self.folder.open(self.file_name(ref, Kind.HANDLE)) as source:
+        with self.open_handle(ref) as source:
             return HandleReader(source, ref).meta
 
     def _not_found(self, version: int) -> StateNotFound:

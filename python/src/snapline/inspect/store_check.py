@@ -39,12 +39,32 @@ class StoreCheck:
             if meta is not None:
                 named |= {table.uid: table for table in meta.files}
                 self._note_missing(file, meta)
+        for ref in sorted(files.members.keys() - files.handles.keys()):
+            named |= {table.uid: table for table in self._check_member(ref)}
         for uid, file in sorted(files.tables.items()):
             if uid in named:
                 self._check(file, partial(self._read_table, file, named[uid]))
             else:
                 self.unnamed += 1
                 self._progress(file)
+
+    def _check_member(self, ref: VersionRef) -> tuple[TableFile, ...]:
+        """Of a handle in a merged file; the file itself is checked as a whole elsewhere."""
+        name, _ = self.store.files.members[ref]
+        try:
+            meta = self._read_handle(ref)
+        except StateNotFound as e:
+            self.store.set_aside_handle(ref, e)
+            return ()
+        except SnaplineError as e:
+            self.failures.append((name, e))
+            self.store.set_aside_handle(ref, e)
+            return ()
+        lost = [table for table in meta.files if not self._exists(self._table_name(table), table.uid)]
+        if lost and self._exists(name):
+            found = f"{name} has a handle of {self.store.key} that names {lost[0].stored_name}, which is not there."
+            self.failures.append((name, StateNotFound(found, "restore it from a backup.")))
+        return meta.files
 
     def _check(self, file: StoredFile, read: Callable[[], T]) -> T | None:
         try:
@@ -65,13 +85,16 @@ class StoreCheck:
 
     def _note_missing(self, file: StoredFile, meta: HandleMeta) -> None:
         for table in meta.files:
-            if not self._exists(f"{self.store.files.folder}/{table.stored_name}", table.uid):
+            if not self._exists(self._table_name(table), table.uid):
                 # Clean-up of a query that runs removes handles before their table files.
                 if not self._exists(file.name):
                     self.store.set_aside(file, StateNotFound(f"{file.name} is gone.", "look again."))
                     return
                 found = f"{self.store.folder.path(file.name)} names {table.stored_name}, which is not there."
                 self._fail(file, StateNotFound(found, "restore it from a backup."))
+
+    def _table_name(self, table: TableFile) -> str:
+        return f"{self.store.files.folder}/{table.stored_name}"
 
     def _exists(self, name: str, uid: str | None = None) -> bool:
         """Looks again for what is not in the list, which may be older than the handle."""
@@ -88,7 +111,7 @@ class StoreCheck:
             ChangelogReader(source, ref).check_blocks()
 
     def _read_handle(self, ref: VersionRef) -> HandleMeta:
-        with self.store.folder.open(self.store.file_name(ref, Kind.HANDLE)) as source:
+        with self.store.open_handle(ref) as source:
             reader = HandleReader(source, ref)
             reader.read_local_files()
             return reader.meta

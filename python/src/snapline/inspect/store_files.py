@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from snapline.format.merged import Member
 from snapline.format.names import TABLE_FOLDER, Kind, VersionRef, parse_name, parse_table_name
 from snapline.inspect.files import StoredFile
 
@@ -31,19 +32,42 @@ class StoreKey(NamedTuple):
 
 @dataclass
 class StoreFiles:
-    """The files of one store. ``foreign`` are those of Spark's own providers."""
+    """The files of one store.
+
+    Attributes:
+        members: handles that lie in merged files, and the names of those.
+        foreign: files of Spark's own providers.
+    """
 
     key: StoreKey
     folder: str
     changelogs: dict[VersionRef, StoredFile] = field(default_factory=dict)
     handles: dict[VersionRef, StoredFile] = field(default_factory=dict)
     tables: dict[str, StoredFile] = field(default_factory=dict)
+    members: dict[VersionRef, tuple[str, Member]] = field(default_factory=dict)
     foreign: list[StoredFile] = field(default_factory=list)
 
     @property
     def refs(self) -> list[VersionRef]:
         """Every state that has a file, in order."""
-        return sorted(self.changelogs.keys() | self.handles.keys())
+        return sorted(self.changelogs.keys() | self.snapshots)
+
+    @property
+    def snapshots(self) -> set[VersionRef]:
+        """Every state that has a handle."""
+        return self.handles.keys() | self.members.keys()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether Snapline has written anything of this store."""
+        return bool(self.own or self.members)
+
+    def handle(self, ref: VersionRef) -> tuple[str, int]:
+        """The file that a handle is or lies in, relative to the checkpoint, and the handle's bytes."""
+        if ref in self.handles:
+            return self.handles[ref].name, self.handles[ref].size
+        name, member = self.members[ref]
+        return name, member.length
 
     def candidates(self, version: int) -> list[VersionRef]:
         """The states of a version, the latest attempt first."""
@@ -51,12 +75,16 @@ class StoreFiles:
 
     @property
     def own(self) -> list[StoredFile]:
-        """All files of Snapline."""
+        """All files of Snapline in the store's folder."""
         return [*self.changelogs.values(), *self.handles.values(), *self.tables.values()]
 
 
-def group_files(files: Iterable[StoredFile]) -> dict[StoreKey, StoreFiles]:
-    """Sorts the files below state/ into their stores; what nobody knows is left out."""
+def group_files(files: Iterable[StoredFile], members: Iterable[tuple[str, Member]] = ()) -> dict[StoreKey, StoreFiles]:
+    """Sorts the files below state/ into their stores; what nobody knows is left out.
+
+    Args:
+        members: of merged files, and the names of those.
+    """
     stores: dict[StoreKey, StoreFiles] = {}
     for file in files:
         place = _place(file.name)
@@ -65,6 +93,11 @@ def group_files(files: Iterable[StoredFile]) -> dict[StoreKey, StoreFiles]:
             store = stores.get(key) or StoreFiles(key, folder)
             if _add(store, name, file):
                 stores[key] = store
+    for name, member in members:
+        place = _place(f"{member.store}/{member.ref.file_name(Kind.HANDLE)}")
+        if place is not None:
+            folder, key, _ = place
+            stores.setdefault(key, StoreFiles(key, folder)).members[member.ref] = (name, member)
     return stores
 
 

@@ -140,6 +140,7 @@ def summarize_numbered(checkpoint: NumberedCheckpoint) -> NumberedSummary:
 def _operator(operator: Operator) -> OperatorSummary:
     stores = operator.stores
     own = [file for store in stores for file in store.files.own]
+    members = [member for store in stores for member in store.files.members.values()]
     changelogs = [file for store in stores for file in store.files.changelogs.values()]
     loadable = set.intersection(*(set(store.loadable_versions()) for store in stores)) if stores else set()
     return OperatorSummary(
@@ -151,7 +152,7 @@ def _operator(operator: Operator) -> OperatorSummary:
         newest=max((ref.version for store in stores for ref in store.files.refs), default=None),
         loadable=tuple(sorted(loadable)),
         files=len(own),
-        bytes=sum(file.size for file in own),
+        bytes=sum(file.size for file in own) + sum(member.length for _, member in members),
         changelogs=len(changelogs),
         changelog_bytes=sum(file.size for file in changelogs),
         snapshots=_snapshots([meta for store in stores for meta in store.snapshots()]),

@@ -64,6 +64,7 @@ def verify(checkpoint: CheckpointFolder, progress: Callable[[StoredFile], None] 
     checks = [StoreCheck(store, progress) for store in checkpoint.stores]
     with ThreadPoolExecutor(_READERS) as pool:
         list(pool.map(StoreCheck.run, checks))
+    checkpoint.merged.check(progress)
     numbered = numbered_check.judge(checkpoint, there)
     needs = _Needs(checkpoint, numbered)
     findings = [Finding(checkpoint.location, problem) for problem in checkpoint.problems]
@@ -74,7 +75,8 @@ def verify(checkpoint: CheckpointFolder, progress: Callable[[StoredFile], None] 
         findings.append(_mixed(checkpoint.foreign))
     for check in checks:
         findings += _judge(checkpoint, check, needs)
-    files = [file for store in checkpoint.stores for file in store.files.own]
+    findings += _judge_merged(checkpoint, needs)
+    files = [*checkpoint.merged.files, *(file for store in checkpoint.stores for file in store.files.own)]
     return Verification(
         files=len(files),
         bytes=sum(file.size for file in files),
@@ -132,6 +134,11 @@ def _judge(checkpoint: CheckpointFolder, check: StoreCheck, needs: _Needs) -> It
             check.store.resolve(lost[-1], checkpoint.uids(lost[-1]).get(check.store.key))
         except SnaplineError as e:
             yield Finding(str(check.store.key), e)
+
+
+def _judge_merged(checkpoint: CheckpointFolder, needs: _Needs) -> Iterator[Finding]:
+    for name, error in checkpoint.merged.failures:
+        yield Finding(name, error, leftover=not needs.names(name))
 
 
 def _judge_numbered(numbered: Sequence[NumberedCheckpoint]) -> Iterator[Finding]:

@@ -60,8 +60,10 @@ _SETTINGS = {
     ),
     "num_retained": _Setting("num-retained", NumberKind(1)),
     "incremental": _Setting("incremental", FlagKind(), of_stores=True),
-    "data_inline_threshold": _Setting("data-inline-threshold", SizeKind(1 << 20), of_stores=True),
+    "data_inline_threshold": _Setting("data-inline-threshold", SizeKind(0, 1 << 20), of_stores=True),
     "local_backup": _Setting("local-backup.enabled", FlagKind(), of_stores=True),
+    "file_merging": _Setting("file-merging.enabled", FlagKind(), of_stores=True),
+    "file_merging_max_file_size": _Setting("file-merging.max-file-size", SizeKind(1 << 20, 1 << 30), of_stores=True),
     "directory": _Setting("dir", PathKind()),
     "prefer_checkpoint_for_recovery": _Setting("prefer-checkpoint-for-recovery", FlagKind()),
     "forced": _Setting("forced", FlagKind()),
@@ -98,6 +100,8 @@ class CheckpointConfig:
         prefer_checkpoint_for_recovery: whether a recovery passes over checkpoints taken with ``savepoint=True`` as long
             as there is another, even if they are newer.
         forced: whether what cannot be replayed exactly is warned of instead of refused.
+        file_merging: whether the stores of an executor put their snapshots' handles into one file for each checkpoint.
+        file_merging_max_file_size: bytes of handles in such a file; or a text like ``"64m"``. 1m to 1g, default 32m.
 
     Raises:
         InvalidConfiguration: a value is out of its range or contradicts another; the setting is named.
@@ -116,6 +120,8 @@ class CheckpointConfig:
     incremental: bool = True
     data_inline_threshold: int | str = 20 << 10
     local_backup: bool = True
+    file_merging: bool = False
+    file_merging_max_file_size: int | str = 32 << 20
     directory: str | os.PathLike[str] | None = None
     prefer_checkpoint_for_recovery: bool = False
     forced: bool = False

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from snapline.format import VersionRef
+from snapline.format.names import merged_name
 
 
 class SharedFile(NamedTuple):
@@ -14,6 +15,13 @@ class SharedFile(NamedTuple):
     uid: str
     length: int
     crc32c: int
+
+
+class MergedPlace(NamedTuple):
+    """Where in a merged file a handle is: the file has the handle's version and this uid."""
+
+    uid: str
+    offset: int
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,7 @@ class PartitionHandle:
         sync, async_: of the two phases of the snapshot.
         uploaded_files, uploaded_bytes: what this checkpoint wrote itself.
         files: its table files.
+        merged: where the handle is; None: in a file of its own.
     """
 
     partition: int
@@ -37,6 +46,12 @@ class PartitionHandle:
     uploaded_files: int
     uploaded_bytes: int
     files: tuple[SharedFile, ...]
+    merged: MergedPlace | None = None
+
+    @property
+    def merged_file(self) -> str | None:
+        """The merged file that the handle lies in, relative to the checkpoint; None: it is a file of its own."""
+        return None if self.merged is None else merged_name(VersionRef(self.ref.version, self.merged.uid))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from snapline.format.frame import FrameReader
 from snapline.format.members import BadMeta, count, items, meta_object, need, uid, version_ref
 from snapline.format.source import BytesSource
 from snapline.query.files import Files
-from snapline.query.handles import OperatorHandles, PartitionHandle, SharedFile, StoreHandles
+from snapline.query.handles import MergedPlace, OperatorHandles, PartitionHandle, SharedFile, StoreHandles
 from snapline.query.journal import CheckpointRef
 
 CHECKPOINTS = "snapline"
@@ -78,10 +78,16 @@ class CheckpointMetadata:
                     yield operator, store, handle
 
     def handle_names(self) -> Iterator[str]:
-        """All files that it names itself, relative to the checkpoint folder."""
+        """All files that its handles are or lie in, each once, relative to the checkpoint folder."""
+        yield from dict.fromkeys(self._handle_names())
+
+    def _handle_names(self) -> Iterator[str]:
         for operator, store, handle in self.handles():
             below = "" if store.name == _DEFAULT_STORE else f"/{store.name}"
-            yield f"state/{operator.id}/{handle.partition}{below}/{handle.ref.file_name(Kind.HANDLE)}"
+            yield (
+                handle.merged_file
+                or f"state/{operator.id}/{handle.partition}{below}/{handle.ref.file_name(Kind.HANDLE)}"
+            )
 
 
 def metadata_name(checkpoint: int) -> str:
@@ -180,6 +186,7 @@ def _store(item: dict[str, Any]) -> StoreHandles:
 
 def _handle(item: dict[str, Any]) -> PartitionHandle:
     uploaded = need(item, "uploaded", dict)
+    merged = need(item, "merged", dict) if item.get("merged") is not None else None
     return PartitionHandle(
         partition=count(item, "partition"),
         ref=version_ref(item),
@@ -192,6 +199,7 @@ def _handle(item: dict[str, Any]) -> PartitionHandle:
         files=tuple(
             SharedFile(uid(file), count(file, "length"), count(file, "crc32c")) for file in items(item, "files")
         ),
+        merged=None if merged is None else MergedPlace(uid(merged), count(merged, "offset")),
     )
 
 

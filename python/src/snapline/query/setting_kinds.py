@@ -82,12 +82,15 @@ class NumberKind:
 class SizeKind:
     """Bytes; a text like ``"20k"`` will do as well."""
 
+    least: int
     most: int
 
     def check(self, name: str, value: Any) -> int:
         size = parse_size(value) if isinstance(value, str) else value
-        if type(size) is not int or not 0 <= size <= self.most:
-            raise InvalidConfiguration(f"{name} is {value!r}.", f"set it to a size from 0 to {format_size(self.most)}.")
+        if type(size) is not int or not self.least <= size <= self.most:
+            raise InvalidConfiguration(
+                f"{name} is {value!r}.", f"set it to a size from {format_size(self.least)} to {format_size(self.most)}."
+            )
         return size
 
     def read(self, name: str, text: str) -> Any:

@@ -2,10 +2,12 @@ package io.snapline.checkpoint
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.snapshot.MergedPlace
+
 class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
   import Action._
 
-  private def names(store: StoreId, handle: StateHandle): Set[StoreFile] = handle.names(store).toSet
+  private def names(store: StoreId, handle: StateHandle): Set[NamedFile] = handle.names(store).toSet
 
   test("a checkpoint completes when every store has acknowledged and its batch was committed, in either order") {
     for (commitFirst <- Seq(true, false)) {
@@ -101,9 +103,49 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     assert(deletes(c.complete(1, files = Map(left -> rest(0)))).isEmpty)
     val Seq(delete) = deletes(c.complete(2, files = Map(left -> rest(1)))): @unchecked
     assert(delete.checkpoint == 1 && delete.metadata)
-    assert(delete.handles.map(_.name).contains(first.ref.handleName) && delete.handles.size == 2)
-    assert(delete.tables.filter(_.store == left) == Seq(StoreFile(left, old.storedName)))
+    assert(delete.handles.contains(StoreFile(left, first.ref.handleName)) && delete.handles.size == 2)
+    assert(delete.tables.collect { case file @ StoreFile(`left`, _) => file } == Seq(StoreFile(left, old.storedName)))
     assert(c.retained.map(_.id) == Seq(2, 3))
+  }
+
+  test("a merged file goes with the checkpoint, when none of its stores names it, and before the table files") {
+    val c = coordinator(CoordinatorSettings(retained = 1))
+    val place = Some(MergedPlace(clock.next(), 28))
+    val first = Map(left -> handle(1, file()).copy(merged = place), right -> handle(1).copy(merged = place))
+    val merged = first(left).mergedFile.get
+    assert(first(left).mergedFile == first(right).mergedFile)
+    c.complete(0, files = first)
+    assert(c.isNamed(merged) && !c.isNamed(StoreFile(left, first(left).ref.handleName)))
+    val Seq(delete) = deletes(c.complete(1)): @unchecked
+    assert(delete.handles == Seq(merged) && delete.tables == first(left).files.map(f => StoreFile(left, f.storedName)))
+  }
+
+  test("an attempt that does not count takes no merged file away in which others are still to be acknowledged") {
+    val c = coordinator()
+    val id = c.plan(0).get
+    val place = Some(MergedPlace(clock.next(), 28))
+    val second = handle(1, file()).copy(merged = place)
+    c.acknowledged(ack(id, left, handle(1)), 0)
+    val freed = deletes(c.acknowledged(ack(id, left, second), 0))
+    assert(freed.map(_.files) == Seq(second.files.map(f => StoreFile(left, f.storedName))))
+    val counts = handle(1).copy(merged = place)
+    c.acknowledged(ack(id, right, counts), 0)
+    val Seq(Action.Complete(p)) = c.batchCommitted(0, 0): @unchecked
+    assert(p.handles(right) == counts && c.isNamed(counts.mergedFile.get))
+    c.metadataWritten(id, 50, 0)
+    assert(deletes(c.complete(1)).flatMap(_.handles).contains(counts.mergedFile.get))
+  }
+
+  test("a checkpoint that is given up takes its merged files along, and what its stores may build on stays") {
+    val c = coordinator(CoordinatorSettings(tolerableFailures = 9))
+    val id = c.plan(0).get
+    val snapshot = handle(1, file()).copy(merged = Some(MergedPlace(clock.next(), 28)))
+    c.acknowledged(ack(id, left, snapshot), 0)
+    val freed = deletes(c.declined(decline(id, right), 0)).flatMap(_.files)
+    assert(freed == snapshot.mergedFile.toSeq && c.isNamed(StoreFile(left, snapshot.files.head.storedName)))
+    // Of those that come now nothing is lost either.
+    val late = handle(1).copy(merged = snapshot.merged)
+    assert(deletes(c.acknowledged(ack(id, right, late), 0)).flatMap(_.files) == late.mergedFile.toSeq)
   }
 
   test("logs are purged below the oldest retained checkpoint") {
@@ -214,7 +256,7 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     assert(c.acknowledged(ack(3, left, handle(3, file())), 0).isEmpty)
     assert(c.isNamed(StoreFile(left, shared.storedName)), "checkpoint 2 may have been built on it")
     val freed = deletes(c.acknowledged(ack(2, left, handle(2, shared)), 0)).flatMap(_.files)
-    assert(freed.size == 1 && freed.head.name.endsWith(".handle"))
+    assert(freed.size == 1 && freed.head.toString.endsWith(".handle"))
     assert(c.isNamed(StoreFile(left, shared.storedName)))
   }
 

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.{CheckpointDamaged, StateNotFound, StorageFailure}
-import io.snapline.snapshot.{Frame, FrameWriter, VersionRef}
+import io.snapline.snapshot.{Frame, FrameWriter, MergedPlace, VersionRef}
 import io.snapline.storage.MemoryStorage
 
 class CheckpointMetadataSpec extends AnyFunSuite with CoordinatorFixture {
@@ -69,6 +69,36 @@ class CheckpointMetadataSpec extends AnyFunSuite with CoordinatorFixture {
     CheckpointProperties.all.foreach { p =>
       assert(MetadataJson.read(MetadataJson.bytes(metadata.copy(properties = p)), "f").properties == p)
     }
+  }
+
+  test(
+    "where handles lie in merged files it says so, and has a format number that keeps away whoever does not know of them"
+  ) {
+    def formatOf(metadata: CheckpointMetadata): Int = {
+      val storage = new MemoryStorage
+      metadata.write(storage)
+      assert(CheckpointMetadata.read(storage, 12)._1 == metadata)
+      storage.files("chk-12/_metadata")(8).toInt
+    }
+    val Seq(join, dedupe) = metadata.operators: @unchecked
+    val place = MergedPlace(clock.next(), 1L << 33)
+    val inMerged = partition(0, file()).handle.copy(merged = Some(place))
+    val withMerged =
+      metadata.copy(operators =
+        Seq(join, dedupe.copy(stores = Seq(StoreMetadata("default", Seq(PartitionMetadata(0, inMerged))))))
+      )
+    assert(formatOf(metadata) == 1 && formatOf(withMerged) == 2)
+    val names = withMerged.completed(1).names
+    assert(names.contains(MergedHandles(VersionRef(8, place.uid))) && names.size == metadata.completed(1).names.size)
+    def damagedPlace(change: ObjectNode => Any): String = {
+      val json = mapper.readTree(MetadataJson.bytes(withMerged)).asInstanceOf[ObjectNode]
+      change(json.at("/operators/1/stores/0/partitions/0/merged").asInstanceOf[ObjectNode]): Unit
+      val storage = new MemoryStorage
+      write(storage, mapper.writeValueAsBytes(json))
+      intercept[CheckpointDamaged](CheckpointMetadata.read(storage, 12)).found
+    }
+    assert(damagedPlace(_.put("uid", "../../x")).contains("no uid"))
+    assert(damagedPlace(_.remove("offset")).contains("offset is missing"))
   }
 
   test("it is written once, and a write that fails leaves nothing") {

@@ -22,7 +22,7 @@ final class ModelQuery(seed: Long) {
   }.toSet
 
   // The folder.
-  private val stores = new ModelStores(random)
+  private val stores = new ModelStores(random, merging = chance(2))
   private val metadata = mutable.Map.empty[Long, CompletedCheckpoint]
 
   // The driver.
@@ -43,8 +43,11 @@ final class ModelQuery(seed: Long) {
 
   // What the oracle knows of this process.
   private val delivered = mutable.Set.empty[(String, Long, StoreId)]
-  private val known = mutable.Set.empty[StoreFile]
-  private val newest = mutable.Map.empty[StoreId, (Long, Set[StoreFile])]
+  private val known = mutable.Set.empty[NamedFile]
+  private val newest = mutable.Map.empty[StoreId, (Long, Set[NamedFile])]
+
+  /** Merged files, and the checkpoint whose stores have handles there: it lives as long, even if in the end none of them counts. */
+  private val merged = mutable.Map.empty[NamedFile, Long]
   private val committed = mutable.Set.empty[Long]
   private var lastTriggerMs: Option[Long] = None
   private var lastCompletionMs: Option[Long] = None
@@ -138,12 +141,11 @@ final class ModelQuery(seed: Long) {
     }
   }
 
-  private def upload(): Unit = stores.upload(Option.when(!over)(run)) match {
-    case (None, _) => ()
-    case (Some(w), Nil) =>
+  private def upload(): Unit = stores.upload(Option.when(!over)(run)).foreach {
+    case (w, Nil) =>
       // An executor that dies tells nobody.
       if (chance(2)) declines += Decline("query", w.run, w.checkpoint, w.store, FailureReason.AsyncFailure, "No room.")
-    case (Some(w), handles) =>
+    case (w, handles) =>
       acks ++= handles.map(Acknowledgement("query", w.run, w.checkpoint, w.store, _))
   }
 
@@ -159,20 +161,24 @@ final class ModelQuery(seed: Long) {
 
   private def receive(ack: Acknowledgement): Unit = {
     known ++= ack.handle.names(ack.store)
+    ack.handle.mergedFile.foreach { file =>
+      note("merged")
+      if (merged.put(file, ack.checkpoint).isDefined) note("merged with others")
+    }
     if (ack.run == run) {
       delivered += ((run, ack.checkpoint, ack.store))
       if (!over) remember(ack.store, ack.checkpoint, ack.handle)
     } else note("stale")
     val actions = coordinator.acknowledged(ack, now)
     val answer = coordinator.mayReuse(ack)
-    if (answer) assert(ack.run == run && newest(ack.store)._2 == ack.handle.names(ack.store).toSet)
+    if (answer) assert(ack.run == run && newest(ack.store)._2 == ack.handle.owns(ack.store).toSet)
     if (!chance(10)) stores.answered(ack.run, ack.store, ack.handle, answer)
     act(actions)
   }
 
   /** Of two attempts the first counts. */
   private def remember(store: StoreId, checkpoint: Long, handle: StateHandle): Unit =
-    if (newest.get(store).forall(_._1 < checkpoint)) newest(store) = (checkpoint, handle.names(store).toSet)
+    if (newest.get(store).forall(_._1 < checkpoint)) newest(store) = (checkpoint, handle.owns(store).toSet)
 
   /** Of another query, of a checkpoint that was never triggered, of a store nobody expects: no effect at all. */
   private def noise(): Unit = acks.headOption.foreach { ack =>
@@ -229,12 +235,12 @@ final class ModelQuery(seed: Long) {
       )
   }
 
-  private def checkFree(files: Seq[StoreFile], gone: Set[Long]): Unit = {
+  private def checkFree(files: Seq[NamedFile], gone: Set[Long]): Unit = {
     if (files.nonEmpty) checkNotNamed(files.toSet, gone)
   }
 
-  private def checkNotNamed(named: Set[StoreFile], gone: Set[Long]): Unit = {
-    def none(what: String, names: => Iterable[StoreFile]): Unit =
+  private def checkNotNamed(named: Set[NamedFile], gone: Set[Long]): Unit = {
+    def none(what: String, names: => Iterable[NamedFile]): Unit =
       names.find(named).foreach(file => throw new AssertionError(s"$file is deleted and $what names it"))
     metadata.foreach { case (id, c) => if (!gone(id)) none(s"checkpoint $id", c.names) }
     writes.foreach(p => none(s"${p.id}, being completed,", p.completed(0, 0).names))
@@ -320,6 +326,7 @@ final class ModelQuery(seed: Long) {
     (reported.maxOption ++ reported.filter(metadata(_).properties.isSavepoint)).toSet.foreach { (id: Long) =>
       note("set aside")
       known --= metadata.remove(id).get.names
+      known --= merged.keys.filter(merged(_) == id)
       setAsideHighest = math.max(setAsideHighest, id)
     }
   }
@@ -375,9 +382,13 @@ final class ModelQuery(seed: Long) {
     val condemned = deletes.flatMap(_.files).toSet
     known.filterInPlace(stores.stored)
     known.foreach { file =>
-      if (!awaited) assert(named(file) || condemned(file), s"$file is named by nobody and stays")
+      if (!awaited) assert(named(file) || condemned(file) || isSpare(file), s"$file is named by nobody and stays")
     }
     note("audit")
+  }
+
+  private def isSpare(file: NamedFile): Boolean = merged.get(file).exists { id =>
+    (coordinator.inProgress.map(_.id) ++ (coordinator.retained ++ coordinator.savepoints).map(_.id)).contains(id)
   }
 
   private def finish(): Unit = {
@@ -389,7 +400,7 @@ final class ModelQuery(seed: Long) {
     audit()
     assert(coordinator.inProgress.isEmpty)
     val named = metadata.values.flatMap(_.names).toSet
-    assert(known.forall(file => stores.stored(file) == named(file)), "what is left is what is named")
+    assert(known.forall(file => isSpare(file) || stores.stored(file) == named(file)), "what is left is what is named")
     assert(metadata.keySet == (coordinator.retained ++ coordinator.savepoints).map(_.id).toSet)
   }
 }

@@ -3,17 +3,21 @@ package io.snapline.checkpoint
 import scala.collection.mutable
 import scala.util.Random
 
-import io.snapline.snapshot.{UidClock, VersionRef}
+import io.snapline.snapshot.{MergedPlace, UidClock, VersionRef}
 
-/** The stores of a query on its executors, and the folder they write to. A store uploads one snapshot after another; each reuses files of the one the driver has answered for. */
-final class ModelStores(random: Random) {
+/** The stores of a query on its executors, and the folder they write to. A store uploads one snapshot after another; each reuses files of the one the driver has answered for.
+  *
+  * @param merging
+  *   whether executors put handles of several stores into one file
+  */
+final class ModelStores(random: Random, merging: Boolean) {
   import ModelStores._
 
   private val clock = new UidClock(() => 0)
   private val lines = mutable.Map.empty[(String, StoreId), Line]
 
   /** Names in storage. */
-  val stored = mutable.Set.empty[StoreFile]
+  val stored = mutable.Set.empty[NamedFile]
 
   /** A run's stores are loaded from a checkpoint. */
   def load(run: String, stores: Set[StoreId], from: Map[StoreId, StateHandle]): Unit =
@@ -27,31 +31,39 @@ final class ModelStores(random: Random) {
   /** The executors of other runs are gone; what they had uploaded stays. */
   def forgetAllBut(run: String): Unit = lines.keys.filter(_._1 != run).toSeq.foreach(lines.remove)
 
-  /** One upload: the handles to acknowledge, two if a second attempt of the task also came to its end; none if it failed. */
-  def upload(live: Option[String]): (Option[Waiting], Seq[StateHandle]) = {
+  /** One upload, or those whose handles go into the same files: the handles to acknowledge, two for a store if a second attempt of the task also came to its end; none if it failed. */
+  def upload(live: Option[String]): Seq[(Waiting, Seq[StateHandle])] = {
     val all = lines.values.filter(_.queue.nonEmpty).toSeq
-    if (all.isEmpty) (None, Nil)
+    if (all.isEmpty) Nil
     else {
-      val line = all(random.nextInt(all.size))
-      // Without an answer it goes on sooner or later, and reuses nothing.
-      if (line.unanswered.isDefined && random.nextInt(4) > 0) (None, Nil)
-      else {
-        if (line.unanswered.isDefined) line.base = Nil
-        line.unanswered = None
-        val waiting = line.queue.dequeue()
-        val first = snapshot(waiting, line.base, live.contains(waiting.run))
-        if (random.nextInt(15) == 0) {
-          stored -= StoreFile(waiting.store, first.ref.handleName)
-          (Some(waiting), Nil)
-        } else {
-          // Another executor builds on nothing. Either may be the one that goes on.
-          val handles = first +: Seq.fill(if (random.nextInt(20) == 0) 1 else 0)(snapshot(waiting, Nil, live = true))
-          line.unanswered = Some(handles(random.nextInt(handles.size)))
-          (Some(waiting), handles)
-        }
-      }
+      val first = all(random.nextInt(all.size))
+      def isWithIt(line: Line) = merging && random.nextBoolean() &&
+        line.queue.head.run == first.queue.head.run && line.queue.head.checkpoint == first.queue.head.checkpoint
+      // Two executors have a part.
+      val files = Seq(clock.next(), clock.next())
+      all.filter(line => (line eq first) || isWithIt(line)).flatMap(upload(_, live, files))
     }
   }
+
+  private def upload(line: Line, live: Option[String], files: Seq[String]): Option[(Waiting, Seq[StateHandle])] =
+    // Without an answer it goes on sooner or later, and reuses nothing.
+    if (line.unanswered.isDefined && random.nextInt(4) > 0) None
+    else {
+      if (line.unanswered.isDefined) line.base = Nil
+      line.unanswered = None
+      val waiting = line.queue.dequeue()
+      val first = snapshot(waiting, line.base, live.contains(waiting.run), files)
+      if (random.nextInt(15) == 0) {
+        stored -= StoreFile(waiting.store, first.ref.handleName)
+        Some((waiting, Nil))
+      } else {
+        // Another executor builds on nothing. Either may be the one that goes on.
+        val handles =
+          first +: Seq.fill(if (random.nextInt(20) == 0) 1 else 0)(snapshot(waiting, Nil, live = true, files))
+        line.unanswered = Some(handles(random.nextInt(handles.size)))
+        Some((waiting, handles))
+      }
+    }
 
   def answered(run: String, store: StoreId, handle: StateHandle, mayReuse: Boolean): Unit =
     lines.get((run, store)).filter(_.unanswered.contains(handle)).foreach { line =>
@@ -60,7 +72,7 @@ final class ModelStores(random: Random) {
     }
 
   /** What a run that is over builds on may be gone: nothing will come of it. */
-  private def snapshot(waiting: Waiting, base: Seq[SharedFile], live: Boolean): StateHandle = {
+  private def snapshot(waiting: Waiting, base: Seq[SharedFile], live: Boolean, merged: Seq[String]): StateHandle = {
     val reused = base.filter(_ => random.nextInt(4) > 0)
     reused.foreach { file =>
       assert(!live || stored(StoreFile(waiting.store, file.storedName)), s"$waiting builds on ${file.uid}: deleted")
@@ -68,9 +80,11 @@ final class ModelStores(random: Random) {
     val fresh = Seq.fill(random.nextInt(3))(SharedFile(clock.next(), 10L, 1))
     fresh.foreach(file => stored += StoreFile(waiting.store, file.storedName))
     val ref = VersionRef(waiting.version, clock.next())
-    stored += StoreFile(waiting.store, ref.handleName)
     val files = reused ++ fresh
-    StateHandle(ref, files, 10L * files.size, fresh.size, 10L * fresh.size, 1, 2, 5)
+    val place = Option.when(merging && random.nextInt(6) > 0)(MergedPlace(merged(random.nextInt(merged.size)), 28))
+    val handle = StateHandle(ref, files, 10L * files.size, fresh.size, 10L * fresh.size, 1, 2, 5, place)
+    stored += handle.mergedFile.getOrElse(StoreFile(waiting.store, ref.handleName))
+    handle
   }
 }
 

@@ -45,7 +45,9 @@ class Promise2CheckpointsInAnyOrderSpec extends AnyFunSuite {
       "failed query",
       "planned twice",
       "metadata stays",
-      "purge"
+      "purge",
+      "merged",
+      "merged with others"
     ).foreach(what => assert(counts.getOrElse(what, 0L) > seeds.size / 2, s"$what is rare"))
   }
 }

@@ -14,15 +14,9 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite {
 
   private final class Outcome(confirms: Boolean = true) extends SnapshotListener {
     private val told = new CompletableFuture[Either[Exception, HandleMeta]]
-    override def made(
-        meta: HandleMeta,
-        handleBytes: Long,
-        syncMs: Long,
-        asyncMs: Long,
-        mayReuse: () => Unit
-    ): Unit = {
+    override def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit = {
       if (confirms) mayReuse()
-      assert(told.complete(Right(meta)))
+      assert(told.complete(Right(handle.meta)))
     }
     override def failed(reason: Exception): Unit = assert(told.complete(Left(reason)))
     def await(): Either[Exception, HandleMeta] = told.get(30, TimeUnit.SECONDS)

@@ -60,10 +60,11 @@ class RetentionSpec extends AnyFunSuite {
         maxDeletes: Int = -1,
         now: Long = today,
         remembered: Boolean = true,
-        pinned: Set[VersionRef] = Set.empty
+        pinned: Set[VersionRef] = Set.empty,
+        tables: Set[String] = Set.empty
     ): Unit = {
       val settings = StateSettings(retain = retain, minStale = minStale, maxDeletes = maxDeletes)
-      new Retention(storage, settings, () => pinned, () => now)
+      new Retention(storage, settings, () => Pinned(pinned, tables), () => now)
         .run(newest, if (remembered) recent else new ConcurrentSkipListMap)
     }
 
@@ -79,6 +80,13 @@ class RetentionSpec extends AnyFunSuite {
     store.cleanUp(retain = 8, pinned = Set(store.refs(3)))
     assert(store.versions == Set(3L) ++ (11L to 20L) && store.handles == Set(3L, 11L, 15L))
     assert(store.tables(store.own(3)) && !store.tables(store.own(7)))
+  }
+
+  test("a table file that a checkpoint names stays where its handle is not in the folder") {
+    val store = new Store(20, Set(3, 7, 11, 15))
+    val named = store.own(3)
+    store.cleanUp(retain = 8, tables = Set(named))
+    assert(store.handles == Set(11L, 15L) && store.tables(named) && !store.tables(store.own(7)))
   }
 
   for (remembered <- Seq(true, false)) {

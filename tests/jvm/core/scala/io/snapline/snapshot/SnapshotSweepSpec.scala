@@ -57,6 +57,14 @@ class SnapshotSweepSpec extends AnyFunSuite {
     assert(folder.sweep(5, savepoint, kept(1)) == 0)
   }
 
+  test("table files stay that are in use though no handle in the folder names them") {
+    val folder = new Folder
+    val ofMerged = folder.table(today - 2 * day)
+    folder.table(today - 2 * day): Unit
+    assert(new SnapshotSweep(folder.storage, () => today).run(5, Set.empty, _ == ofMerged.storedName) == 1)
+    assert(folder.tables == Set(ofMerged.storedName))
+  }
+
   test("table files stay while a handle that stays cannot be read") {
     val folder = new Folder
     val old = folder.table(today - 2 * day)

@@ -17,15 +17,15 @@ object Action {
   /** A request that will not be fulfilled. */
   final case class Refuse(request: Long, reason: FailureReason) extends Action
 
-  /** Remove files that nothing names any more: the metadata first, then the handles, then the table files. A file that is not there is no
+  /** Remove files that nothing names any more: the metadata first, then the handles, or merged files of handles, then the table files. A file that is not there is no
     * failure. When the metadata cannot be removed nothing else may be, here and in every later `Delete`, until it is.
     *
     * @param metadata
     *   the checkpoint's `_metadata` goes; it may not be there, or only in part
     */
-  final case class Delete(checkpoint: Long, metadata: Boolean, handles: Seq[StoreFile], tables: Seq[StoreFile])
+  final case class Delete(checkpoint: Long, metadata: Boolean, handles: Seq[NamedFile], tables: Seq[NamedFile])
       extends Action {
-    def files: Seq[StoreFile] = handles ++ tables
+    def files: Seq[NamedFile] = handles ++ tables
   }
 
   /** More checkpoints in a row have failed than the query tolerates. */

@@ -37,7 +37,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   def savepoints: Seq[CompletedCheckpoint] = completed.values.filter(_.properties.isSavepoint).toSeq
 
   /** Whether the file must not be deleted now. */
-  def isNamed(file: StoreFile): Boolean = files.names(file)
+  def isNamed(file: NamedFile): Boolean = files.names(file)
 
   def dropped: Dropped = drops
 
@@ -163,6 +163,8 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
 
   /** No checkpoint will name this snapshot, but its store may build the next one on it if it is the newest. */
   private def superfluous(ack: Acknowledgement): Seq[Action] = {
+    // Stores that the checkpoint still waits for may be about to name the same merged file.
+    if (pending.contains(ack.checkpoint)) files.hold(Holder.OfCheckpoint(ack.checkpoint), ack.handle.mergedFile)
     if (isRunning) newest.acknowledged(ack.store, ack.checkpoint, ack.handle)
     prune(Set(ack.store)) ++ free(ack.checkpoint, ack.handle.names(ack.store))
   }
@@ -176,7 +178,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     released.deletions
   }
 
-  private def free(checkpoint: Long, names: Seq[StoreFile]): Seq[Action] = {
+  private def free(checkpoint: Long, names: Seq[NamedFile]): Seq[Action] = {
     val released = new Released(files)
     released.add(checkpoint, names)
     released.deletions

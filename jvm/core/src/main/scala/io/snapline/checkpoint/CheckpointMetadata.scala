@@ -78,7 +78,11 @@ final case class CheckpointMetadata(
     */
   def write(storage: CheckpointStorage): Long = {
     val bytes = MetadataJson.bytes(this)
-    val frame = new FrameWriter(storage.create(CheckpointMetadata.name(checkpoint)), Frame.MetadataMagic, false)
+    // Whoever does not know of merged files would miss the handles, and take the checkpoint for damaged.
+    val format =
+      if (handles.values.exists(_.merged.isDefined)) Frame.MergedFormatNumber else Frame.FormatNumber
+    val frame =
+      new FrameWriter(storage.create(CheckpointMetadata.name(checkpoint)), Frame.MetadataMagic, false, format)
     try frame.finish(bytes)
     catch { case e: Throwable => frame.abandon(); throw e }
     frame.bytesWritten

@@ -18,5 +18,5 @@ final case class CompletedCheckpoint(
     completedMs: Long,
     metadataBytes: Long
 ) {
-  def names: Seq[StoreFile] = handles.toSeq.flatMap { case (store, handle) => handle.names(store) }
+  def names: Seq[NamedFile] = handles.toSeq.flatMap { case (store, handle) => handle.names(store) }
 }

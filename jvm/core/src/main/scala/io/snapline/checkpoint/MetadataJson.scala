@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.snapline.snapshot.JsonMembers._
-import io.snapline.snapshot.VersionRef
+import io.snapline.snapshot.{MergedPlace, VersionRef}
 
 /** `_metadata` as JSON (docs/FORMAT.md section 9). Unknown members are ignored, missing ones are damage. */
 private[checkpoint] object MetadataJson {
@@ -38,6 +38,7 @@ private[checkpoint] object MetadataJson {
         item.put("handleBytes", handle.handleBytes).put("sync", handle.syncMs).put("async", handle.asyncMs)
         item.putObject("uploaded").put("files", handle.uploadedFiles).put("bytes", handle.uploadedBytes)
         val files = item.putArray("files")
+        handle.merged.foreach(place => item.putObject("merged").put("uid", place.uid).put("offset", place.offset))
         handle.files.foreach { file =>
           files.addObject().put("uid", file.uid).put("length", file.length).put("crc32c", file.crc32c & 0xffffffffL)
         }
@@ -89,7 +90,8 @@ private[checkpoint] object MetadataJson {
       number(uploaded, "bytes"),
       number(json, "sync"),
       number(json, "async"),
-      number(json, "handleBytes")
+      number(json, "handleBytes"),
+      Option(json.get("merged")).map(place => MergedPlace(uid(place), number(place, "offset")))
     )
   }
 }

@@ -19,7 +19,7 @@ private[checkpoint] final class NewestHandles(files: SharedFileRegistry) {
   def acknowledged(store: StoreId, checkpoint: Long, handle: StateHandle): Unit =
     if (stores(store).lastOption.forall(_._1 < checkpoint)) {
       stores(store) = stores(store) + (checkpoint -> handle.ref)
-      files.hold(Holder.OfStore(store, checkpoint), handle.names(store))
+      files.hold(Holder.OfStore(store, checkpoint), handle.owns(store))
     }
 
   /** Lets go of what the store's next snapshot cannot be built on; returns the files that are free now, and the checkpoints they were acknowledged for.
@@ -27,7 +27,7 @@ private[checkpoint] final class NewestHandles(files: SharedFileRegistry) {
     * @param awaited
     *   the oldest checkpoint in progress that the store has not acknowledged
     */
-  def prune(store: StoreId, awaited: Option[Long]): Seq[(Long, Seq[StoreFile])] = {
+  def prune(store: StoreId, awaited: Option[Long]): Seq[(Long, Seq[NamedFile])] = {
     val all = stores(store)
     val oldest = awaited.flatMap(all.maxBefore(_)).orElse(if (awaited.isEmpty) all.lastOption else None).map(_._1)
     val (over, kept) = all.partition { case (id, _) => oldest.exists(id < _) }
@@ -36,7 +36,7 @@ private[checkpoint] final class NewestHandles(files: SharedFileRegistry) {
   }
 
   /** No executor goes on from any of them. */
-  def release(): Seq[(Long, Seq[StoreFile])] = {
+  def release(): Seq[(Long, Seq[NamedFile])] = {
     val all = stores.toSeq.flatMap { case (store, ids) => ids.keys.map((_, store)) }
     stores.clear()
     all.sortBy { case (id, store) => (id, store.operator, store.partition, store.store) }

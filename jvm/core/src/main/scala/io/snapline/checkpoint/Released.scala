@@ -7,9 +7,9 @@ import scala.collection.mutable
   * A file comes free when its last holder lets it go, so it stands with that one: a checkpoint's metadata is always gone before a file it named.
   */
 private[checkpoint] final class Released(files: SharedFileRegistry) {
-  private val entries = mutable.ArrayBuffer.empty[(Long, Boolean, Seq[StoreFile])]
+  private val entries = mutable.ArrayBuffer.empty[(Long, Boolean, Seq[NamedFile])]
 
-  def add(checkpoint: Long, released: Seq[StoreFile], metadata: Boolean = false): Unit =
+  def add(checkpoint: Long, released: Seq[NamedFile], metadata: Boolean = false): Unit =
     if (metadata || released.nonEmpty) {
       entries.lastOption match {
         case Some((`checkpoint`, before, more)) =>

@@ -21,18 +21,18 @@ object Holder {
   * A file that was never held is none of its business: it may belong to an upload under way.
   */
 final class SharedFileRegistry {
-  private val held = mutable.HashMap.empty[Holder, Set[StoreFile]]
-  private val counts = mutable.HashMap.empty[StoreFile, Int]
+  private val held = mutable.HashMap.empty[Holder, Set[NamedFile]]
+  private val counts = mutable.HashMap.empty[NamedFile, Int]
 
-  def names(file: StoreFile): Boolean = counts.contains(file)
+  def names(file: NamedFile): Boolean = counts.contains(file)
 
   /** How many files somebody names. */
   def size: Int = counts.size
 
-  def unnamed(files: Seq[StoreFile]): Seq[StoreFile] = files.filterNot(names)
+  def unnamed(files: Seq[NamedFile]): Seq[NamedFile] = files.filterNot(names)
 
   /** Adds to what the holder names. */
-  def hold(holder: Holder, files: Iterable[StoreFile]): Unit = {
+  def hold(holder: Holder, files: Iterable[NamedFile]): Unit = {
     val before = held.getOrElse(holder, Set.empty)
     val added = files.iterator.filterNot(before).toSet
     added.foreach(file => counts(file) = counts.getOrElse(file, 0) + 1)
@@ -40,7 +40,7 @@ final class SharedFileRegistry {
   }
 
   /** The holder is gone; returns the files that only it named. */
-  def release(holder: Holder): Seq[StoreFile] = held.remove(holder).toSeq.flatten.filter { file =>
+  def release(holder: Holder): Seq[NamedFile] = held.remove(holder).toSeq.flatten.filter { file =>
     val left = counts(file) - 1
     if (left == 0) counts.remove(file): Unit else counts(file) = left
     left == 0
@@ -48,5 +48,8 @@ final class SharedFileRegistry {
 }
 
 object SharedFileRegistry {
-  def isHandle(file: StoreFile): Boolean = VersionRef.parse(file.name).isDefined
+  def isHandle(file: NamedFile): Boolean = file match {
+    case StoreFile(_, name) => VersionRef.parse(name).isDefined
+    case _: MergedHandles => true
+  }
 }

@@ -1,6 +1,6 @@
 package io.snapline.checkpoint
 
-import io.snapline.snapshot.{TableFile, VersionRef}
+import io.snapline.snapshot.{MergedPlace, StoredHandle, TableFile, VersionRef}
 
 /** A table file in storage that several handles of one store may name. */
 final case class SharedFile(uid: String, length: Long, crc32c: Int) {
@@ -17,6 +17,8 @@ final case class SharedFile(uid: String, length: Long, crc32c: Int) {
   *   of the table files this snapshot wrote itself
   * @param handleBytes
   *   of the handle file
+  * @param merged
+  *   where it is; None: it is a file of its own in the store's folder
   */
 final case class StateHandle(
     ref: VersionRef,
@@ -26,13 +28,39 @@ final case class StateHandle(
     uploadedBytes: Long,
     syncMs: Long,
     asyncMs: Long,
-    handleBytes: Long
+    handleBytes: Long,
+    merged: Option[MergedPlace] = None
 ) {
 
   /** Bytes that this snapshot added to storage. */
   def incrementalBytes: Long = uploadedBytes + handleBytes
 
-  /** The handle first: it goes before what it names. */
-  def names(store: StoreId): Seq[StoreFile] =
-    StoreFile(store, ref.handleName) +: files.map(file => StoreFile(store, file.storedName))
+  /** The handle first, or the merged file it lies in: it goes before what it names. */
+  def names(store: StoreId): Seq[NamedFile] = mergedFile.toSeq ++ owns(store)
+
+  /** What is the store's alone, and its next snapshot may build on. */
+  def owns(store: StoreId): Seq[StoreFile] =
+    (if (merged.isEmpty) Seq(StoreFile(store, ref.handleName)) else Nil) ++
+      files.map(file => StoreFile(store, file.storedName))
+
+  /** Other stores of the same checkpoint have their handles in it too. */
+  def mergedFile: Option[MergedHandles] = merged.map(place => MergedHandles(place.fileOf(ref)))
+}
+
+object StateHandle {
+
+  /** @param syncMs
+    *   of the sync phase, and `asyncMs` of the async phase
+    */
+  def of(handle: StoredHandle, syncMs: Long, asyncMs: Long): StateHandle = StateHandle(
+    handle.meta.ref,
+    handle.meta.files.map(file => SharedFile(file.uid, file.length, file.crc32c)),
+    handle.meta.stateBytes + handle.bytes,
+    handle.meta.uploadedFiles,
+    handle.meta.uploadedBytes,
+    syncMs,
+    asyncMs,
+    handle.bytes,
+    handle.merged
+  )
 }

@@ -10,8 +10,12 @@ private[snapline] object Frame {
   val ChangelogMagic = "SNAPCLOG"
   val HandleMagic = "SNAPHNDL"
   val MetadataMagic = "SNAPMETA"
+  val MergedMagic = "SNAPMERG"
   val EndMagic = "SNAPLEND"
   val FormatNumber = 1
+
+  /** Of a `_metadata` that names handles in merged files. */
+  val MergedFormatNumber = 2
   val HeaderBytes = 16
   val BlockHeaderBytes = 12
   val TrailerBytes = 32
@@ -21,6 +25,9 @@ private[snapline] object Frame {
   val MaxRatio: Long = 256
   val CodecNone = 0
   val CodecLz4 = 1
+
+  /** The greatest format number that is read of a kind of file. */
+  def newestFormat(magic: String): Int = if (magic == MetadataMagic) MergedFormatNumber else FormatNumber
 
   def buffer(size: Int): ByteBuffer = ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN)
 

@@ -5,10 +5,18 @@ import net.jpountz.lz4.{LZ4Exception, LZ4Factory}
 import io.snapline.error.{NotACheckpoint, UnsupportedVersion}
 import io.snapline.storage.{CheckpointStorage, StoredInput}
 
-/** Reads one framed file and believes nothing: see the order of checks in docs/FORMAT.md section 2. Owns the input. */
-private[snapline] final class FrameReader(storage: CheckpointStorage, name: String, magic: String)
-    extends AutoCloseable {
-  private val file = s"${storage.location}/$name"
+/** Reads one framed file and believes nothing: see the order of checks in docs/FORMAT.md section 2. Owns the input.
+  *
+  * @param readAtOnce
+  *   a file up to this length is read in one go
+  */
+private[snapline] final class FrameReader(
+    storage: CheckpointStorage,
+    name: String,
+    magic: String,
+    readAtOnce: Long = FrameReader.ReadAtOnce
+) extends AutoCloseable {
+  private def file = storage.path(name)
   private val input: StoredInput = storage.open(name)
   private var compressed = false
   private var metaOffset = 0L
@@ -16,7 +24,7 @@ private[snapline] final class FrameReader(storage: CheckpointStorage, name: Stri
 
   /** The file's bytes when it is small enough to be read at once. */
   private val whole: Array[Byte] =
-    if (input.length > FrameReader.ReadAtOnce) null
+    if (input.length > readAtOnce) null
     else readingOrClosing {
       val bytes = new Array[Byte](input.length.toInt)
       input.readFully(0, bytes, 0, bytes.length)
@@ -48,9 +56,10 @@ private[snapline] final class FrameReader(storage: CheckpointStorage, name: Stri
     val begin = Frame.wrap(header, 0, Frame.HeaderBytes)
     val format = begin.getShort(8) & 0xffff
     if (Frame.crc(header, 0, 12) != begin.getInt(12)) throw Frame.damaged(file, "the header's checksum does not fit")
-    if (format != Frame.FormatNumber) {
+    val newest = Frame.newestFormat(magic)
+    if (format < Frame.FormatNumber || format > newest) {
       throw new UnsupportedVersion(
-        s"$file has format $format; this version of Snapline reads ${Frame.FormatNumber}.",
+        s"$file has format $format; this version of Snapline reads ${(Frame.FormatNumber to newest).mkString(" and ")}.",
         "use the version of Snapline that wrote it, or a later one."
       )
     }
@@ -129,7 +138,7 @@ private[snapline] final class FrameReader(storage: CheckpointStorage, name: Stri
 }
 
 private[snapline] object FrameReader {
-  private val ReadAtOnce = 16L << 20
+  val ReadAtOnce: Long = 16L << 20
 
   /** Spark's changelogs begin with the frame of their codec (LZ4, Zstandard, Snappy, LZF), its snapshots with that of a zip file. */
   private def foreign(header: Array[Byte]): Boolean = {

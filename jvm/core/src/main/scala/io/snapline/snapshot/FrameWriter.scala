@@ -10,7 +10,12 @@ import io.snapline.storage.StoredOutput
   * @param compress
   *   whether blocks are compressed with LZ4
   */
-private[snapline] final class FrameWriter(output: StoredOutput, magic: String, compress: Boolean) {
+private[snapline] final class FrameWriter(
+    output: StoredOutput,
+    magic: String,
+    compress: Boolean,
+    format: Int = Frame.FormatNumber
+) {
   private var position = 0L
   private var blocks = 0
   private val compressor = if (compress) LZ4Factory.fastestInstance().fastCompressor() else null
@@ -21,7 +26,7 @@ private[snapline] final class FrameWriter(output: StoredOutput, magic: String, c
 
   private def header(): Unit = {
     val header = Frame.buffer(Frame.HeaderBytes)
-    header.put(magic.getBytes("US-ASCII")).putShort(Frame.FormatNumber.toShort)
+    header.put(magic.getBytes("US-ASCII")).putShort(format.toShort)
     header.put((if (compress) Frame.CodecLz4 else Frame.CodecNone).toByte).put(0.toByte)
     header.putInt(Frame.crc(header.array, 0, 12))
     write(header.array, 0, Frame.HeaderBytes)

@@ -10,12 +10,12 @@ import io.snapline.storage.{CheckpointStorage, StoredFile}
 /** Clean-up of one store's folder (docs/FORMAT.md section 7): removes what loading any of the newest versions does not take.
   *
   * @param pinned
-  *   snapshots that checkpoints name; asked only when something is about to go
+  *   what checkpoints name; asked only when something is about to go
   */
 private[snapshot] final class Retention(
     storage: CheckpointStorage,
     settings: StateSettings,
-    pinned: () => Set[VersionRef] = () => Set.empty,
+    pinned: () => Pinned = () => Pinned.nothing,
     now: () => Long = () => System.currentTimeMillis()
 ) {
   private val log = LoggerFactory.getLogger(classOf[Retention])
@@ -95,9 +95,9 @@ private[snapshot] final class Retention(
 
   private def remove(folder: StoreFolder, base: VersionRef, tables: Seq[StoredFile]): Unit = {
     val kept = pinned()
-    val versions = folder.refs.diff(kept).map(_.version).filter(_ < base.version).toSeq.sorted
+    val versions = folder.refs.diff(kept.snapshots).map(_.version).filter(_ < base.version).toSeq.sorted
     val last = if (settings.maxDeletes > 0) versions.take(settings.maxDeletes).lastOption else versions.lastOption
-    val (going, staying) = folder.refs.toSeq.partition(ref => last.exists(ref.version <= _) && !kept(ref))
+    val (going, staying) = folder.refs.toSeq.partition(ref => last.exists(ref.version <= _) && !kept.snapshots(ref))
     val goingHandles = going.filter(folder.handles.contains)
     // What a handle that goes named may go with it; what nobody names may belong to an upload under way.
     val released = goingHandles.flatMap(named(_).getOrElse(Nil)).toSet
@@ -106,7 +106,7 @@ private[snapshot] final class Retention(
 
     val keptNames = staying.filter(folder.handles.contains).map(named)
     if (keptNames.forall(_.isDefined)) {
-      val names = keptNames.flatMap(_.get).toSet
+      val names = keptNames.flatMap(_.get).toSet ++ kept.tables
       val orphanBefore = now() - TimeUnit.DAYS.toMillis(1)
       val gone = tables.filter(file => !names(file.name) && (released(file.name) || file.modified < orphanBefore))
       gone.foreach(file => storage.delete(file.name))
@@ -128,4 +128,15 @@ private[snapshot] final class Retention(
         )
         None
     }
+}
+
+/** What checkpoints of a query name of one store. The table files are told apart from the handles: those may lie in merged files.
+  *
+  * @param tables
+  *   by their names in the store's folder
+  */
+final case class Pinned(snapshots: Set[VersionRef], tables: Set[String])
+
+object Pinned {
+  val nothing: Pinned = Pinned(Set.empty, Set.empty)
 }

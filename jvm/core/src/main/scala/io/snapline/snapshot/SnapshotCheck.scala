@@ -10,18 +10,22 @@ final class SnapshotCheck(storage: CheckpointStorage) {
   /** Throws what is wrong. */
   def check(ref: VersionRef): HandleMeta = {
     val meta = new StateFiles(storage).handleMeta(ref)
+    checkTables(meta)
+    meta
+  }
+
+  /** Throws which table file of the handle is missing, or has another length. */
+  def checkTables(meta: HandleMeta): Unit =
     if (meta.files.nonEmpty) {
       val lengths = storage.list(TableFile.Folder).map(file => file.name -> file.length).toMap
       meta.files.foreach { file =>
         val path = s"${storage.location}/${file.storedName}"
         lengths.get(file.storedName) match {
-          case None => throw Frame.damaged(path, s"it is missing, and the handle $ref names it")
+          case None => throw Frame.damaged(path, s"it is missing, and the handle ${meta.ref} names it")
           case Some(length) if length != file.length =>
-            throw Frame.damaged(path, s"it has $length bytes; the handle $ref names ${file.length}")
+            throw Frame.damaged(path, s"it has $length bytes; the handle ${meta.ref} names ${file.length}")
           case _ => ()
         }
       }
     }
-    meta
-  }
 }

@@ -1,12 +1,10 @@
 package io.snapline.snapshot
 
-/** Told once how the snapshot of a checkpoint went, from a thread of the pool. */
+/** Told once how the snapshot of a checkpoint went, from a thread of the pool, or that of a merger. */
 trait SnapshotListener {
 
   /** The handle is whole and durable.
     *
-    * @param handleBytes
-    *   length of the handle file
     * @param syncMs
     *   what the task waited, in milliseconds
     * @param asyncMs
@@ -14,7 +12,7 @@ trait SnapshotListener {
     * @param mayReuse
     *   to be called when the coordinator has answered that the store's next snapshot may name the table files of this one; until then it may delete them
     */
-  def made(meta: HandleMeta, handleBytes: Long, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit
+  def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit
 
   /** There is no snapshot. */
   def failed(reason: Exception): Unit

@@ -2,14 +2,19 @@ package io.snapline.snapshot
 
 import java.util.concurrent.TimeUnit
 
+import scala.util.control.NonFatal
+
 import org.slf4j.LoggerFactory
 
-import io.snapline.state.LocalFolder
+import io.snapline.state.{LocalFolder, LocalSnapshot}
 import io.snapline.storage.CheckpointStorage
 
 /** One snapshot of the version just committed: making this object is the sync phase, `run` and `acknowledge` are the async phase.
   *
-  * Owns the local files until they are uploaded. `run` wants the held state's snapshot claimed, and gives it back.
+  * Owns the local files until the handle is durable. `run` wants the held state's snapshot claimed, and gives it back.
+  *
+  * @param destination
+  *   where the handle goes
   */
 private[snapshot] final class SnapshotRun(
     storage: CheckpointStorage,
@@ -19,6 +24,7 @@ private[snapshot] final class SnapshotRun(
     held: HeldState,
     ref: VersionRef,
     note: (HandleMeta, Long) => Unit,
+    destination: HandleDestination,
     backup: Option[LocalBackup] = None
 ) {
   private val log = LoggerFactory.getLogger(classOf[SnapshotRun])
@@ -26,51 +32,79 @@ private[snapshot] final class SnapshotRun(
   private val families = held.backend.families.map(f => FamilyState(f.descriptor, f.keyCount))
   private val mark = held.mark
   private val begun = System.nanoTime()
+  private val part = destination.expect(ref.version)
 
   /** @param rethrow
     *   false: a failure is logged, and a later commit tries again
     */
-  def run(rethrow: Boolean): Unit =
-    try held.reuse(upload()._1)
-    catch {
-      case e: Exception =>
-        if (rethrow) throw e
-        log.warn(
-          s"The snapshot of version $ref of ${storage.location} failed; changelogs keep the state safe, and a later commit tries again.",
-          e
-        )
-    } finally held.snapshotEnded()
-
-  /** For a checkpoint: waits its turn, and says how it went. Returns what went wrong. */
-  def acknowledge(to: SnapshotListener, syncMs: Long): Option[Exception] = {
-    held.claimSnapshotWaiting()
-    try
-      try {
-        val (meta, handleBytes) = upload()
-        to.made(meta, handleBytes, syncMs, millis, () => held.reuse(meta))
-        None
-      } finally held.snapshotEnded()
-    catch {
-      case e: Exception =>
-        log.warn(s"The snapshot of version $ref of ${storage.location} for a checkpoint failed.", e)
-        to.failed(e)
-        Some(e)
+  def run(rethrow: Boolean): Unit = {
+    var failure: Option[Exception] = None
+    make {
+      case Right(handle) => held.reuse(handle.meta)
+      case Left(e) => failure = Some(e)
+    }
+    failure.foreach { e =>
+      if (rethrow) throw e
+      log.warn(
+        s"The snapshot of version $ref of ${storage.location} failed; changelogs keep the state safe, and a later commit tries again.",
+        e
+      )
     }
   }
 
-  private def upload(): (HandleMeta, Long) = {
-    val local = pending.materialize().inline(settings.inlineThreshold)
-    try {
-      val deadline = begun + TimeUnit.MILLISECONDS.toNanos(settings.uploadTimeoutMs)
-      val known = if (settings.incremental) held.tables else Map.empty[String, TableFile]
-      val (meta, handleBytes) = new SnapshotUpload(storage, clock, known, deadline)
-        .run(ref, local, held.backend.kind, families, System.currentTimeMillis(), origin)
-      backup.foreach(_.keep(meta, local))
-      held.snapshotMade(meta, mark)
-      note(meta, millis)
-      (meta, handleBytes)
-    } finally LocalFolder.delete(local.folder)
+  /** For a checkpoint: waits its turn, and says how it went, maybe after it has returned. Returns what has gone wrong by then. */
+  def acknowledge(to: SnapshotListener, syncMs: Long): Option[Exception] = {
+    held.claimSnapshotWaiting()
+    var failure: Option[Exception] = None
+    make {
+      case Right(handle) => to.made(handle, syncMs, millis, () => held.reuse(handle.meta))
+      case Left(e) =>
+        failure = Some(e)
+        log.warn(s"The snapshot of version $ref of ${storage.location} for a checkpoint failed.", e)
+        to.failed(e)
+    }
+    failure
   }
+
+  /** Calls `ended` once, now or later, from any thread, and gives the claim back. */
+  private def make(ended: Either[Exception, StoredHandle] => Unit): Unit = {
+    var local: Option[LocalSnapshot] = None
+    def end(outcome: Either[Exception, StoredHandle]): Unit =
+      try ended(outcome.flatMap(handle => trying(keep(handle, local.get))))
+      catch { case NonFatal(e) => log.warn(s"What follows the snapshot $ref of ${storage.location} failed.", e) }
+      finally {
+        local.foreach(files => LocalFolder.delete(files.folder))
+        held.snapshotEnded()
+      }
+    try {
+      val files = pending.materialize().inline(settings.inlineThreshold)
+      local = Some(files)
+      destination.put(upload(files), files)(end)
+    } catch {
+      case e: Exception => end(Left(e))
+      case e: Throwable =>
+        end(Left(new RuntimeException(e)))
+        throw e
+    } finally part.close()
+  }
+
+  private def upload(local: LocalSnapshot): HandleMeta = {
+    val deadline = begun + TimeUnit.MILLISECONDS.toNanos(settings.uploadTimeoutMs)
+    val known = if (settings.incremental) held.tables else Map.empty[String, TableFile]
+    new SnapshotUpload(storage, clock, known, deadline)
+      .run(ref, local, held.backend.kind, families, System.currentTimeMillis(), origin)
+  }
+
+  private def keep(handle: StoredHandle, local: LocalSnapshot): StoredHandle = {
+    backup.foreach(_.keep(handle.meta, local))
+    held.snapshotMade(handle.meta, mark)
+    note(handle.meta, millis)
+    handle
+  }
+
+  private def trying(body: => StoredHandle): Either[Exception, StoredHandle] =
+    try Right(body)
+    catch { case e: Exception => Left(e) }
 
   private def millis: Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)
 }

@@ -8,7 +8,7 @@ import io.snapline.error.StorageFailure
 import io.snapline.state.LocalSnapshot
 import io.snapline.storage.CheckpointStorage
 
-/** The async phase: table files no earlier snapshot of this backend holds, then the handle.
+/** The async phase up to the handle: uploads the table files that no earlier snapshot of this backend holds.
   *
   * Owns nothing: the caller deletes the local snapshot. Table files that were uploaded before a failure stay until clean-up finds that nobody names them.
   *
@@ -22,7 +22,7 @@ private[snapshot] final class SnapshotUpload(
     deadlineNanos: Long
 ) {
 
-  /** The handle is whole and durable when this returns. With it its length in bytes. */
+  /** What the handle has to say. All it names is durable when this returns. */
   def run(
       ref: VersionRef,
       local: LocalSnapshot,
@@ -30,7 +30,7 @@ private[snapshot] final class SnapshotUpload(
       families: Seq[FamilyState],
       created: Long,
       origin: Origin
-  ): (HandleMeta, Long) = {
+  ): HandleMeta = {
     val before = local.tables.map(file => known.get(file.getName).filter(_.length == file.length()))
     val files = local.tables.zip(before).map {
       case (_, Some(there)) => there
@@ -49,7 +49,7 @@ private[snapshot] final class SnapshotUpload(
       origin
     )
     checkDeadline()
-    (meta, SnapshotUpload.writeHandle(storage, meta, local))
+    meta
   }
 
   private def upload(file: File): TableFile = {

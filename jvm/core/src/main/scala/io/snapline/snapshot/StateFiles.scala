@@ -48,7 +48,7 @@ private[snapshot] final class StateFiles(storage: CheckpointStorage) {
     finally reader.close()
   }
 
-  private def path(name: String): String = s"${storage.location}/$name"
+  private def path(name: String): String = storage.path(name)
 
   /** A file copied under another name is another file. */
   private def checkRef(found: VersionRef, wanted: VersionRef, name: String): Unit =

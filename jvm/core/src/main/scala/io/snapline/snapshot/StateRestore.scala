@@ -39,7 +39,7 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
   /** @param uid None: any attempt of that version, the latest first */
   def restore(version: Long, uid: Option[String]): Restored = {
     val folder = StoreFolder.list(storage)
-    val candidates = folder.candidates(version).filter(ref => uid.forall(_ == ref.uid))
+    val candidates = folder.candidates(version, uid)
     if (candidates.isEmpty) {
       folder.refuseForeign()
       val newest = folder.refs.map(_.version).maxOption.fold("there is none at all")(v => s"the newest there is $v")
@@ -80,25 +80,27 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
     */
   def restoreFrom(snapshotVersion: Long, snapshotUid: Option[String], version: Long, uid: Option[String]): Restored = {
     val folder = StoreFolder.list(storage)
-    val ref = folder.candidates(version).find(ref => uid.forall(_ == ref.uid))
+    val snapshots = folder.candidates(snapshotVersion, snapshotUid).filter(folder.hasHandle).toSet
     // Snapshots above the one wanted are passed over on the way down to it.
-    val above = folder.handles.keySet.filterNot(h => h.version == snapshotVersion && snapshotUid.forall(_ == h.uid))
-    val plan = ref.map(walk(folder, _, above))
+    val plan = folder.candidates(version, uid).headOption.map(walk(_, snapshots))
     plan match {
       case Some((line, base @ Some(_))) => load(line, base, folder.refs).fold(throw _, identity)
       case _ =>
-        val snapshots = folder.handles.keys.map(_.version).toSeq.distinct.sorted
+        val there = folder.refs.filter(folder.hasHandle).map(_.version).toSeq.sorted
         throw new StateNotFound(
           s"There is no snapshot of version $snapshotVersion in ${storage.location} that leads to version $version.",
-          if (snapshots.isEmpty) "leave the snapshot out: this store has none yet, and is read from its changelogs."
-          else s"choose one of ${snapshots.mkString(", ")}."
+          if (there.isEmpty) "leave the snapshot out: this store has none yet, and is read from its changelogs."
+          else s"choose one of ${there.mkString(", ")}."
         )
     }
   }
 
   private def restore(folder: StoreFolder, ref: VersionRef): Restored = {
     @tailrec def from(aside: Set[VersionRef]): Restored = {
-      val (line, base) = walk(folder, ref, aside)
+      // A changelog of the version is nearer than a merged file.
+      def isBase(at: VersionRef) =
+        !aside(at) && (folder.handles.contains(at) || !folder.changelogs.contains(at) && folder.isMerged(at))
+      val (line, base) = walk(ref, isBase)
       load(line, base, folder.refs) match {
         case Right(restored) => restored
         case Left(failure) =>
@@ -112,14 +114,10 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
   }
 
   /** The changelogs to apply, newest first, and the snapshot below them; None is the empty store. */
-  private def walk(
-      folder: StoreFolder,
-      ref: VersionRef,
-      aside: Set[VersionRef]
-  ): (Seq[ChangelogMeta], Option[VersionRef]) = {
+  private def walk(ref: VersionRef, isBase: VersionRef => Boolean): (Seq[ChangelogMeta], Option[VersionRef]) = {
     var line = Vector.empty[ChangelogMeta]
     var at: Option[VersionRef] = Some(ref)
-    while (at.isDefined && !(folder.handles.contains(at.get) && !aside(at.get))) {
+    while (at.exists(!isBase(_))) {
       val meta = files.changelogMeta(at.get)
       line :+= meta
       at = meta.parent

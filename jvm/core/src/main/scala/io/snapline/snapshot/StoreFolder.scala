@@ -1,5 +1,7 @@
 package io.snapline.snapshot
 
+import scala.collection.mutable
+
 import io.snapline.error.NotACheckpoint
 import io.snapline.storage.{CheckpointStorage, StoredFile}
 
@@ -12,10 +14,31 @@ private[snapshot] final class StoreFolder(val storage: CheckpointStorage, files:
   }.toMap
   val handles: Map[VersionRef, StoredFile] = parsed.collect { case (ref, VersionRef.Handle, file) => ref -> file }.toMap
 
-  def refs: Set[VersionRef] = changelogs.keySet ++ handles.keySet
+  private val looked = mutable.Map.empty[String, Set[VersionRef]]
 
-  /** The states of a version, the latest attempt first. */
-  def candidates(version: Long): Seq[VersionRef] = refs.filter(_.version == version).toSeq.sortBy(_.uid).reverse
+  /** Every state seen so far: those with files of their own, and those that were looked for in merged files. */
+  def refs: Set[VersionRef] = changelogs.keySet ++ handles.keySet ++ looked.values.flatten
+
+  /** The states of a version, the latest attempt first.
+    *
+    * @param uid
+    *   None: of any attempt
+    */
+  def candidates(version: Long, uid: Option[String] = None): Seq[VersionRef] = {
+    val own = (changelogs.keySet ++ handles.keySet).filter(ref => ref.version == version && uid.forall(_ == ref.uid))
+    val name = uid.fold(s"${version}_")(VersionRef(version, _).handleName)
+    (own ++ merged(name, missing = own.isEmpty)).toSeq.sortBy(_.uid).reverse
+  }
+
+  def hasHandle(ref: VersionRef): Boolean = handles.contains(ref) || isMerged(ref)
+
+  /** Whether the handle lies in a merged file, the folder having none of it. */
+  def isMerged(ref: VersionRef): Boolean = merged(ref.handleName, missing = true)(ref)
+
+  private def merged(prefix: String, missing: Boolean): Set[VersionRef] = looked.getOrElseUpdate(
+    prefix,
+    storage.packed(prefix, missing).flatMap(VersionRef.parse).collect { case (ref, VersionRef.Handle) => ref }.toSet
+  )
 
   /** Refuses a folder in which another provider keeps its state. */
   def refuseForeign(): Unit = files.map(_.name).find(StoreFolder.foreign).foreach { name =>

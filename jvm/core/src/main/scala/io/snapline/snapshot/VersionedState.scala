@@ -20,7 +20,9 @@ import io.snapline.storage.{CheckpointStorage, LayeredStorage}
   * @param near
   *   the executor's own folder, for changelogs that storage need not have
   * @param pinned
-  *   snapshots that clean-up leaves because checkpoints of the query name them
+  *   what clean-up leaves because checkpoints of the query name it
+  * @param merged
+  *   where handles of checkpoints go under interval durability; None: files of their own
   */
 final class VersionedState(
     storage: CheckpointStorage,
@@ -32,10 +34,12 @@ final class VersionedState(
     snapshotMade: Long => Unit = _ => (),
     clock: UidClock = new UidClock,
     near: Option[NearFolder] = None,
-    pinned: () => Set[VersionRef] = () => Set.empty
+    pinned: () => Pinned = () => Pinned.nothing,
+    merged: Option[HandleDestination] = None
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[VersionedState])
   @volatile private var held: HeldState = _
+  private val ownFile = new OwnFile(storage)
   private val backup = near.filter(_ => settings.localBackup).map(new LocalBackup(_))
   private var writer: ChangelogWriter = _
   private var changesAtBegin = 0L
@@ -190,7 +194,8 @@ final class VersionedState(
     val alone = !changelog.kept && (changelog.storage eq storage)
     if (checkpoint.isDefined) {
       val state = held
-      val run = new SnapshotRun(storage, clock, settings, origin, state, changelog.ref, note, backup)
+      val to = merged.filter(_ => changelog.storage ne storage).getOrElse(ownFile)
+      val run = new SnapshotRun(storage, clock, settings, origin, state, changelog.ref, note, to, backup)
       val syncMs = millis(begun)
       if (alone) run.acknowledge(checkpoint.get, syncMs).foreach { e => drop(); throw e }
       else pool.submit(() => run.acknowledge(checkpoint.get, syncMs): Unit)
@@ -212,7 +217,7 @@ final class VersionedState(
   }
 
   private def snapshotRun(ref: VersionRef): SnapshotRun =
-    try new SnapshotRun(storage, clock, settings, origin, held, ref, note)
+    try new SnapshotRun(storage, clock, settings, origin, held, ref, note, ownFile)
     catch { case e: Throwable => held.snapshotEnded(); throw e }
 
   private def note(meta: HandleMeta, millis: Long): Unit = {

@@ -31,6 +31,9 @@ trait CheckpointStorage {
   /** For messages. */
   def location: String
 
+  /** Where a person finds a file; for messages. */
+  def path(name: String): String = s"$location/$name"
+
   /** Refuses a name that exists. Makes folders as needed. */
   def create(name: String): StoredOutput
 
@@ -38,6 +41,13 @@ trait CheckpointStorage {
 
   /** Files directly in the folder (empty name: the storage's own); none if it does not exist. */
   def list(folder: String): Seq[StoredFile]
+
+  /** Names of files of this folder that lie within other files, of those that begin so; `list` does not have them, `open` finds them.
+    *
+    * @param missing
+    *   the folder itself has none: they are worth looking for, whatever it costs
+    */
+  def packed(prefix: String, missing: Boolean): Seq[String] = Nil
 
   /** Whether the file was there. */
   def delete(name: String): Boolean

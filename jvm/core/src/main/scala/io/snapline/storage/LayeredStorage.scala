@@ -6,6 +6,8 @@ import io.snapline.error.StateNotFound
 final class LayeredStorage(near: CheckpointStorage, far: CheckpointStorage) extends CheckpointStorage {
   override def location: String = far.location
 
+  override def path(name: String): String = far.path(name)
+
   override def create(name: String): StoredOutput = near.create(name)
 
   override def open(name: String): StoredInput =
@@ -17,6 +19,8 @@ final class LayeredStorage(near: CheckpointStorage, far: CheckpointStorage) exte
     val names = above.map(_.name).toSet
     above ++ far.list(folder).filterNot(file => names(file.name))
   }
+
+  override def packed(prefix: String, missing: Boolean): Seq[String] = far.packed(prefix, missing)
 
   override def delete(name: String): Boolean = near.delete(name)
 

@@ -154,14 +154,22 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
         conf,
         configuration,
         validation,
-        checkpoint
+        checkpoint(version)
       )
     } catch { case e: Throwable => stamps.releaseStamp(stamp, throwEx = false): Unit; throw e }
   }
 
   /** The store's part in the checkpoint that its task's barrier asks for. */
-  private def checkpoint: Option[TaskCheckpoint] = TaskBarrier.ofTask(runId).flatMap(_.checkpoint).map { number =>
+  private def checkpoint(version: Long): Option[TaskCheckpoint] = for {
+    barrier <- TaskBarrier.ofTask(runId)
+    number <- barrier.checkpoint
+  } yield {
     val task = TaskContext.get()
+    if (barrier.interval) {
+      // Until the snapshot itself is expected, or will not be.
+      val part = location.expect(version + 1)
+      task.addTaskCompletionListener[Unit](_ => part.close()): Unit
+    }
     val store = StoreId(id.operatorId, id.partitionId, id.storeName)
     new TaskCheckpoint(StateInternals.queryId(task), runId.toString, number, store, task)
   }
@@ -179,11 +187,13 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
   private def load(version: Long, ckptId: Option[String], empty: Boolean = false): Unit = {
     val barrier = TaskBarrier.ofTask(runId)
     val base = barrier.flatMap(_.restore).flatMap(restorePointAt(_).handle(id))
+    location.lookForMerged(barrier)
+    base.foreach(location.learn)
     val uid =
       if (conf.enableStateStoreCheckpointIds) ckptId
       // In checkpoint format 1 Spark names no attempt, and the latest is taken; but a checkpoint names one.
-      else base.filter(_.version == version).map(_.uid)
-    state.load(version, uid, empty, interval = barrier.exists(_.interval), base)
+      else base.map(_.ref).filter(_.version == version).map(_.uid)
+    state.load(version, uid, empty, interval = barrier.exists(_.interval), base.map(_.ref))
   }
 
   private def restorePointAt(metadata: String): RestorePoint = restorePoint match {

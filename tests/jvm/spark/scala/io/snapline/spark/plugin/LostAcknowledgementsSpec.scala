@@ -3,7 +3,7 @@ package io.snapline.spark.plugin
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.{HandleMeta, Origin, UidClock, VersionRef}
+import io.snapline.snapshot._
 
 class LostAcknowledgementsSpec extends AnyFunSuite {
   private val clock = new UidClock
@@ -27,25 +27,27 @@ class LostAcknowledgementsSpec extends AnyFunSuite {
     val lost = new LostAcknowledgements(
       "query",
       500,
-      (store, version, run) => {
-        asked :+= ((store, version, run))
-        there.getOrElse(store, Nil).map((_, 77L))
-      }
+      (version, run) =>
+        store => {
+          asked :+= ((store, version, run))
+          there.getOrElse(store, Nil).map(StoredHandle(_, 77L, Some(MergedPlace("uid", 5))))
+        }
     )
     assert(lost.look(Seq(waiting), 1400).isEmpty && asked.isEmpty)
     val found = lost.look(Seq(waiting), 1500)
     assert(found.map(_.store) == Seq(stores(0)))
     assert(found.head.handle.ref == there(stores(0)).head.ref && found.head.handle.handleBytes == 77)
+    assert(found.head.handle.merged.contains(MergedPlace("uid", 5)))
     assert(asked.toSet == stores.map((_, 10L, "run")).toSet)
     assert(lost.look(Seq(waiting), 1900).isEmpty, "not before the same time has passed again")
     assert(lost.look(Seq(waiting), 2000).size == 1)
   }
 
   test("nothing is looked for before the commit, of those who answered, or while it is being completed") {
-    val lost = new LostAcknowledgements("query", 500, (_, version, _) => Seq((meta(version), 1L)))
+    val lost = new LostAcknowledgements("query", 500, (version, _) => _ => Seq(StoredHandle(meta(version), 1L)))
     assert(lost.look(Seq(waiting.copy(committedMs = None)), 10000).isEmpty)
     assert(lost.look(Seq(waiting.copy(completing = true)), 20000).isEmpty)
-    val handle = TaskCheckpoint.handle(meta(10), 1, 0, 0)
+    val handle = StateHandle.of(StoredHandle(meta(10), 1), 0, 0)
     val acked = waiting.copy(acked = stores.take(2).map(_ -> Acked(handle, 0)).toMap)
     assert(lost.look(Seq(acked), 30000).map(_.store) == Seq(stores(2)))
   }

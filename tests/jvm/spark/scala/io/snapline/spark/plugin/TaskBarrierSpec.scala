@@ -12,9 +12,10 @@ class TaskBarrierSpec extends AnyFunSuite {
     for {
       interval <- Seq(true, false)
       checkpoint <- Seq(None, Some(1L), Some(Long.MaxValue))
+      merged <- Seq(true, false)
       restore <- Seq(None, Some("file:/a b/c|d/snapline/chk-3/_metadata"))
     } {
-      val barrier = TaskBarrier(run, interval, checkpoint, restore)
+      val barrier = TaskBarrier(run, interval, checkpoint, restore, merged)
       assert(TaskBarrier.parse(barrier.text) == barrier)
     }
   }

@@ -44,6 +44,12 @@ final class CheckpointDriver private[plugin] (
   private var restored: Option[Long] = None
   private var failure: Option[String] = None
 
+  /** The checkpoint whose handles the stores' folders have by now. */
+  private var unmerged: Option[Long] = None
+
+  /** Whether handles of earlier runs may lie in merged files. */
+  private var hasMerged = false
+
   /** Once in a run, when a checkpoint says from where on files are needed. */
   private var sweepDue = false
 
@@ -76,6 +82,16 @@ final class CheckpointDriver private[plugin] (
   /** Stores whose version is that of this checkpoint load what it names; 0: they load whatever is durable. */
   def restoreFrom(checkpoint: Long): Unit = synchronized {
     restored = Some(checkpoint).filter(_ > 0)
+    unmerged = None
+    // Whoever has called will take the folder for one that any run can go on from.
+    if (durableBatches) unmerge()
+  }
+
+  /** Before anything that counts is built on what only the coordinator can find. */
+  private def unmerge(): Unit = restored.filterNot(unmerged.contains).foreach { checkpoint =>
+    // One that was about to be complete when its run ended may still become so.
+    folder.unmerge(folder.read(checkpoint), file => coordinator != null && coordinator.isNamed(file))
+    unmerged = Some(checkpoint)
   }
 
   private def restorePath: Option[String] = restored.map(folder.metadataPath)
@@ -150,8 +166,10 @@ final class CheckpointDriver private[plugin] (
   // ---- events of Spark and of executors
 
   private[plugin] def planned(batch: PlannedBatch): TaskBarrier = synchronized {
-    if (replaying) TaskBarrier(batch.run, interval = false, None, restorePath)
-    else {
+    if (replaying) {
+      unmerge()
+      TaskBarrier(batch.run, interval = false, None, restorePath, merged = false)
+    } else {
       if (!run.contains(batch.run)) begin(batch.run)
       failure.foreach { reason =>
         throw new StorageFailure(
@@ -165,7 +183,13 @@ final class CheckpointDriver private[plugin] (
         if (batch.batch == unfinished) None
         else coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
       operators = batch.operators.map(operator => operator.id -> operator.name).toMap
-      TaskBarrier(batch.run, interval = !durableBatches, checkpoint, restorePathIfRetained)
+      TaskBarrier(
+        batch.run,
+        interval = !durableBatches,
+        checkpoint,
+        restorePathIfRetained,
+        merged = hasMerged
+      )
     }
   }
 
@@ -178,6 +202,7 @@ final class CheckpointDriver private[plugin] (
     run = Some(started)
     failure = None
     sweepDue = !durableBatches
+    hasMerged = !durableBatches && folder.hasMerged
     val (found, actions) = deletions.anew {
       val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
       (found, coordinator.started(started.toString, found, folder.highestId, restored, now))
@@ -252,7 +277,9 @@ final class CheckpointDriver private[plugin] (
           synchronized(checkpoint.requests.foreach(requests.failed(_, s"$reason: $message")))
         case Action.Refuse(request, reason) => synchronized(requests.failed(request, s"$reason: ${reason.text}"))
         // Handles of batches that are durable by themselves belong to the stores, which keep what checkpoints name.
-        case delete: Action.Delete if durableBatches => deletions.add(delete.copy(handles = Nil, tables = Nil), reading)
+        case delete: Action.Delete if durableBatches =>
+          val merged = delete.handles.collect { case file: MergedHandles => file }
+          deletions.add(delete.copy(handles = merged, tables = Nil), reading)
         case delete: Action.Delete => deletions.add(delete, reading)
         case Action.FailQuery(checkpoint, reason, message) =>
           log.error(s"Checkpoint $checkpoint of ${folder.root} was one failure too many: ${reason.text} $message")
@@ -279,7 +306,8 @@ final class CheckpointDriver private[plugin] (
       if (written.isRight && sweepDue) {
         sweepDue = false
         val named = coordinator.retained ++ coordinator.savepoints
-        enqueueWork(folder.sweep(named, coordinator.retained.map(_.batch + 1).min))
+        val oldest = coordinator.retained.map(_.batch + 1).min
+        enqueueWork(folder.sweep(named, oldest, file => synchronized(coordinator.isNamed(file))))
       }
     }
   }

@@ -9,17 +9,17 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
-import org.apache.spark.sql.execution.streaming.state.StateStoreId
 
 import io.snapline.checkpoint._
 import io.snapline.error.{CheckpointDamaged, NotACheckpoint, StateNotFound, StorageFailure}
-import io.snapline.snapshot.{HandleMeta, SnapshotCheck, SnapshotSearch, SnapshotSweep}
+import io.snapline.snapshot._
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
 /** The checkpoint folder of one query, as its driver uses it. Owns a few threads for what many stores need at once; any thread may call. */
 private[spark] final class CheckpointFolder(val root: Path, configuration: Configuration) extends AutoCloseable {
   private val own = new Path(root, CheckpointFolder.Own)
   private val storage = new HadoopCheckpointStorage(own, configuration)
+  private val merged = new MergedFiles(CheckpointFolder.mergedStorage(root, configuration))
   private lazy val fileSystem: FileSystem = root.getFileSystem(configuration)
   private lazy val threads: ExecutorService = Executors.newFixedThreadPool(
     CheckpointFolder.Threads,
@@ -49,6 +49,8 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
     catch { case _: CheckpointDamaged | _: NotACheckpoint | _: StateNotFound => None }
   }
 
+  def read(checkpoint: Long): CheckpointMetadata = CheckpointMetadata.read(storage, checkpoint)._1
+
   private def ids: Seq[Long] = {
     val found =
       try fileSystem.listStatus(own).toSeq.filter(_.isDirectory)
@@ -56,14 +58,84 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
     found.flatMap(folder => CheckpointMetadata.number(folder.getPath.getName)).sorted
   }
 
-  /** Reads every handle back before the metadata names it. Throws what is wrong with one. */
-  def verify(handles: Map[StoreId, StateHandle]): Unit = inParallel(handles.toSeq) { case (store, handle) =>
-    new SnapshotCheck(stateOf(store)).check(handle.ref): Unit
+  /** Whether this query has ever merged handles. */
+  def hasMerged: Boolean = fileSystem.exists(new Path(own, MergedFile.Folder))
+
+  /** Reads every handle back before the metadata names it, and a merged file once. Throws what is wrong with one. */
+  def verify(handles: Map[StoreId, StateHandle]): Unit = {
+    inParallel(handles.toSeq.filter(_._2.merged.isEmpty)) { case (store, handle) =>
+      new SnapshotCheck(stateOf(store)).check(handle.ref): Unit
+    }
+    inParallel(byMergedFile(handles)) { case (file, stores) =>
+      val there = merged.read(file).toMap
+      stores.foreach { case (store, handle) =>
+        val meta = there.getOrElse(member(store, handle), throw notIn(file, store, handle))
+        new SnapshotCheck(stateOf(store)).checkTables(meta)
+      }
+    }
   }
 
-  /** Snapshots of a version that a run has made, and the lengths of their handles. */
-  def handlesOf(store: StoreId, version: Long, run: String): Seq[(HandleMeta, Long)] =
-    new SnapshotSearch(stateOf(store)).of(version, run)
+  /** Snapshots of a version that a run has made, by store. */
+  def handlesOf(version: Long, run: String): StoreId => Seq[StoredHandle] = {
+    val files = merged.of(version)
+    store => new SnapshotSearch(stateOf(store), store.folder, merged, files).of(version, run)
+  }
+
+  /** Writes the handles of a checkpoint that lie in merged files into the stores' folders, before anything that counts is built on them; and removes the merged files that nobody names,
+    * for who comes after need not know of any. May be done again. (docs/notes/008-file-merging.md)
+    *
+    * @param inUse
+    *   whether the coordinator counts on the file
+    */
+  def unmerge(checkpoint: CheckpointMetadata, inUse: NamedFile => Boolean): Unit = {
+    inParallel(byMergedFile(checkpoint.handles)) { case (file, stores) =>
+      val there = merged.readBytes(file).toMap
+      stores.foreach { case (store, handle) =>
+        copy(stateOf(store), handle.ref, there.getOrElse(member(store, handle), throw notIn(file, store, handle)))
+      }
+    }
+    val left = merged.list().map(MergedHandles(_)).filterNot(inUse)
+    if (left.nonEmpty) {
+      val named = completed().flatMap(_._1.handles.values.flatMap(_.mergedFile)).toSet
+      left.filterNot(named).foreach(remove)
+    }
+  }
+
+  /** What a crash has left of such a copy is no file that anything builds on. */
+  private def copy(to: CheckpointStorage, ref: VersionRef, bytes: Array[Byte]): Unit = {
+    val isThere =
+      try {
+        new SnapshotCheck(to).check(ref)
+        true
+      } catch {
+        case _: StateNotFound => false
+        case _: CheckpointDamaged | _: NotACheckpoint =>
+          to.delete(ref.handleName): Unit
+          false
+      }
+    if (!isThere) {
+      val output = to.create(ref.handleName)
+      try {
+        output.write(bytes)
+        output.close()
+      } catch { case e: Throwable => output.abandon(); throw e }
+      new SnapshotCheck(to).check(ref): Unit
+    }
+  }
+
+  private def byMergedFile(handles: Map[StoreId, StateHandle]): Seq[(VersionRef, Seq[(StoreId, StateHandle)])] =
+    handles.toSeq.flatMap { case (store, handle) =>
+      handle.merged.map(place => (place.fileOf(handle.ref), (store, handle)))
+    }
+      .groupMap(_._1)(_._2).toSeq
+
+  private def member(store: StoreId, handle: StateHandle): MergedMember =
+    MergedMember(store.folder, handle.ref, handle.merged.get.offset, handle.handleBytes.toInt)
+
+  private def notIn(file: VersionRef, store: StoreId, handle: StateHandle): CheckpointDamaged = new CheckpointDamaged(
+    s"${merged.storage.location}/${file.mergedName} does not have the handle ${handle.ref} of $store where it was written.",
+    "restart the query from an older checkpoint; the next one is written anew."
+  )
 
   /** The checkpoint exists when this returns. */
   def write(metadata: CheckpointMetadata): Long = metadata.write(storage)
@@ -74,19 +146,28 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
       storage.delete(CheckpointMetadata.name(what.checkpoint)): Unit
       removeFolder(what.checkpoint)
     }
-    Seq(what.handles, what.tables).foreach(inParallel(_)(file => stateOf(file.store).delete(file.name): Unit))
+    Seq(what.handles, what.tables).foreach(inParallel(_)(remove))
+  }
+
+  private def remove(file: NamedFile): Unit = file match {
+    case StoreFile(store, name) => stateOf(store).delete(name): Unit
+    case MergedHandles(ref) => merged.storage.delete(ref.mergedName): Unit
   }
 
   /** Removes what crashes and replays have left below these checkpoints.
     *
     * @param oldest
     *   version of the oldest one a recovery may take
+    * @param inUse
+    *   whether anybody names the file
     */
-  def sweep(named: Seq[CompletedCheckpoint], oldest: Long): Unit = {
+  def sweep(named: Seq[CompletedCheckpoint], oldest: Long, inUse: NamedFile => Boolean): Unit = {
     val stores = named.flatMap(_.handles.keys).distinct
     inParallel(stores) { store =>
-      new SnapshotSweep(stateOf(store)).run(oldest, named.flatMap(_.handles.get(store).map(_.ref)).toSet): Unit
+      val refs = named.flatMap(_.handles.get(store).map(_.ref)).toSet
+      new SnapshotSweep(stateOf(store)).run(oldest, refs, name => inUse(StoreFile(store, name))): Unit
     }
+    merged.list().map(MergedHandles(_)).filter(file => file.ref.version < oldest && !inUse(file)).foreach(remove)
   }
 
   /** Only if nothing is left in it. */
@@ -101,15 +182,7 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   override def close(): Unit = threads.shutdown()
 
   private def stateOf(store: StoreId): CheckpointStorage =
-    new HadoopCheckpointStorage(
-      StateStoreId(
-        new Path(root, "state").toString,
-        store.operator,
-        store.partition,
-        store.store
-      ).storeCheckpointLocation(),
-      configuration
-    )
+    new HadoopCheckpointStorage(new Path(root, store.folder), configuration)
 
   private def text(name: String): String = {
     val path = new Path(root, name)
@@ -137,6 +210,10 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
 private[spark] object CheckpointFolder {
   private val Threads = 4
   private val Own = "snapline"
+
+  /** Of the merged files of the query on this checkpoint folder. */
+  def mergedStorage(root: Path, configuration: Configuration): CheckpointStorage =
+    new HadoopCheckpointStorage(new Path(new Path(root, Own), MergedFile.Folder), configuration)
 }
 
 /** What Spark's two logs say of one batch, as they stand there. */

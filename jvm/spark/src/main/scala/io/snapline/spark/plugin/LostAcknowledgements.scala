@@ -1,17 +1,19 @@
 package io.snapline.spark.plugin
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.HandleMeta
+import io.snapline.snapshot.StoredHandle
 
 /** Handles in storage are the truth, and the messages of executors only make it known fast: what a checkpoint still waits for is looked up when it has waited long.
   *
   * @param afterMs
   *   from the commit of the batch, and from one look to the next
+  * @param handlesOf
+  *   what a run has made of a version, by store
   */
 private[plugin] final class LostAcknowledgements(
     query: String,
     afterMs: Long,
-    handlesOf: (StoreId, Long, String) => Seq[(HandleMeta, Long)]
+    handlesOf: (Long, String) => StoreId => Seq[StoredHandle]
 ) {
   private var lastLooks = Map.empty[Long, Long]
 
@@ -22,15 +24,10 @@ private[plugin] final class LostAcknowledgements(
     lastLooks ++= waiting.map(_.id -> nowMs)
     for {
       p <- waiting
+      there = handlesOf(p.batch + 1, p.run)
       store <- p.expected.diff(p.acked.keySet).toSeq
-      (meta, handleBytes) <- Some(handlesOf(store, p.batch + 1, p.run)).filter(_.size == 1).map(_.head)
-    } yield Acknowledgement(
-      query,
-      p.run,
-      p.id,
-      store,
-      TaskCheckpoint.handle(meta, handleBytes, syncMs = 0, asyncMs = 0)
-    )
+      handle <- Some(there(store)).filter(_.size == 1).map(_.head)
+    } yield Acknowledgement(query, p.run, p.id, store, StateHandle.of(handle, syncMs = 0, asyncMs = 0))
   }
 
   private def isDue(p: PendingCheckpoint, nowMs: Long): Boolean =

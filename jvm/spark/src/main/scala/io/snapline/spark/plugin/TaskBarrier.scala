@@ -16,10 +16,23 @@ import io.snapline.error.InternalError
   *   to be taken of the version this batch makes
   * @param restore
   *   path of the `_metadata` this run goes on from
+  * @param merged
+  *   whether handles of the query may lie in merged files, whatever it is set to now
   */
-final case class TaskBarrier(run: UUID, interval: Boolean, checkpoint: Option[Long], restore: Option[String]) {
-  def text: String =
-    Seq(run.toString, interval.toString, checkpoint.fold("")(_.toString), restore.getOrElse("")).mkString("|")
+final case class TaskBarrier(
+    run: UUID,
+    interval: Boolean,
+    checkpoint: Option[Long],
+    restore: Option[String],
+    merged: Boolean
+) {
+  def text: String = Seq(
+    run.toString,
+    interval.toString,
+    checkpoint.fold("")(_.toString),
+    merged.toString,
+    restore.getOrElse("")
+  ).mkString("|")
 }
 
 object TaskBarrier {
@@ -29,13 +42,14 @@ object TaskBarrier {
   def ofTask(run: UUID): Option[TaskBarrier] =
     Option(TaskContext.get()).flatMap(task => Option(task.getLocalProperty(Property))).map(parse).filter(_.run == run)
 
-  private[plugin] def parse(text: String): TaskBarrier = text.split("\\|", 4) match {
-    case Array(run, interval, checkpoint, restore) =>
+  private[plugin] def parse(text: String): TaskBarrier = text.split("\\|", 5) match {
+    case Array(run, interval, checkpoint, merged, restore) =>
       TaskBarrier(
         UUID.fromString(run),
         interval.toBoolean,
         checkpoint.toLongOption,
-        Some(restore).filter(_.nonEmpty)
+        Some(restore).filter(_.nonEmpty),
+        merged.toBoolean
       )
     case _ => throw new InternalError(s"$text is no barrier.")
   }

@@ -3,7 +3,7 @@ package io.snapline.spark.plugin
 import org.apache.spark.TaskContext
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.{HandleMeta, SnapshotListener}
+import io.snapline.snapshot.{SnapshotListener, StoredHandle}
 
 /** One store's part in a checkpoint, from its commit to the acknowledgement.
   *
@@ -23,15 +23,8 @@ private[spark] final class TaskCheckpoint(
 
   task.addTaskCompletionListener[Unit](ended => if (!ended.isFailed() && !ended.isInterrupted()) endedWell())
 
-  override def made(
-      meta: HandleMeta,
-      handleBytes: Long,
-      syncMs: Long,
-      asyncMs: Long,
-      mayReuse: () => Unit
-  ): Unit = {
-    val handle = TaskCheckpoint.handle(meta, handleBytes, syncMs, asyncMs)
-    val ack = Acknowledgement(query, run, checkpoint, store, handle)
+  override def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit = {
+    val ack = Acknowledgement(query, run, checkpoint, store, StateHandle.of(handle, syncMs, asyncMs))
     arrived(() => tell(ack, granted => if (granted) mayReuse()))
   }
 
@@ -50,17 +43,4 @@ private[spark] final class TaskCheckpoint(
     ready.foreach(_.apply())
     ready = None
   }
-}
-
-private[plugin] object TaskCheckpoint {
-  def handle(meta: HandleMeta, handleBytes: Long, syncMs: Long, asyncMs: Long): StateHandle = StateHandle(
-    meta.ref,
-    meta.files.map(file => SharedFile(file.uid, file.length, file.crc32c)),
-    meta.stateBytes + handleBytes,
-    meta.uploadedFiles,
-    meta.uploadedBytes,
-    syncMs,
-    asyncMs,
-    handleBytes
-  )
 }

@@ -18,6 +18,8 @@ import io.snapline.spark.operator.ExchangeLimits
   *   of RocksDB, for all stores of an executor
   * @param tableMemory
   *   of the row tables, for all stores of an executor
+  * @param fileMerging
+  *   greatest size of a file with handles of many stores; None: each handle is a file of its own
   */
 final case class ProviderSettings(
     nativeMemory: Long,
@@ -25,6 +27,7 @@ final case class ProviderSettings(
     compression: String,
     maxParallelism: Int,
     snapshotThreads: Int,
+    fileMerging: Option[Long],
     state: StateSettings
 )
 
@@ -40,6 +43,12 @@ object ProviderSettings {
   val LocalBackup: String = CoordinatorSettings.Prefix + "local-backup.enabled"
   val Incremental: String = CoordinatorSettings.Prefix + "incremental"
   val InlineThreshold: String = CoordinatorSettings.Prefix + "data-inline-threshold"
+
+  val FileMerging: String = CoordinatorSettings.Prefix + "file-merging.enabled"
+  val MergedFileSize: String = CoordinatorSettings.Prefix + "file-merging.max-file-size"
+
+  /** Flink's. */
+  val DefaultMergedFileSize: Long = 32L << 20
 
   private val known =
     Set(NativeMemory, TableFraction, Compression, Changelog, ChangelogCompression, MaxParallelism, SnapshotThreads) ++
@@ -77,6 +86,10 @@ object ProviderSettings {
       maxParallelism =
         number(MaxParallelism, KeyGroups.DefaultMaxParallelism, 1, KeyGroups.MaxMaxParallelism),
       snapshotThreads = number(SnapshotThreads, 2, 1, 64),
+      fileMerging = {
+        val most = size(MergedFileSize, DefaultMergedFileSize, 1L << 20, 1L << 30)
+        Some(most).filter(_ => choice(FileMerging, Seq("false", "true")) == "true")
+      },
       state = StateSettings(
         compress = choice(ChangelogCompression, Seq("lz4", "none")) == "lz4",
         retain = conf.minVersionsToRetain,

@@ -6,13 +6,14 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.streaming.state.{StateStoreConf, StateStoreId}
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 
-import io.snapline.checkpoint.StoreId
+import io.snapline.checkpoint.{StateHandle, StoreId}
 import io.snapline.error.IncompatibleState
-import io.snapline.snapshot.{BackendFactory, NearFolder, Origin, VersionedState, VersionRef}
-import io.snapline.spark.plugin.CheckpointFolder
+import io.snapline.snapshot._
+import io.snapline.spark.plugin.{CheckpointFolder, TaskBarrier}
 import io.snapline.state.{KeyedBackend, LocalFolder}
 import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings}
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
@@ -25,8 +26,13 @@ private[spark] final class StateLocation(
     configuration: Configuration,
     settings: ProviderSettings
 ) {
-  val storage: CheckpointStorage = new HadoopCheckpointStorage(id.storeCheckpointLocation(), configuration)
   private val shared = SharedResources.get(settings)
+  private val storeId = StoreId(id.operatorId, id.partitionId, id.storeName)
+  private val checkpoint = new Path(id.checkpointRootLocation).getParent
+  private val sharing = new ExecutorMerging.Share(checkpoint, configuration, settings)
+  @volatile private var mayBeMerged = false
+  private val folder = new HadoopCheckpointStorage(id.storeCheckpointLocation(), configuration)
+  private val withMerged = new MergedStorage(folder, storeId.folder, sharing.get.files, () => mayBeMerged)
   private lazy val local = StateInternals.localFolder(s"snapline-${id.operatorId}-${id.partitionId}-${id.storeName}")
   private val number = new AtomicInteger
 
@@ -45,6 +51,21 @@ private[spark] final class StateLocation(
     StateLocation.MaxParallelism -> settings.maxParallelism.toString
   )
 
+  def storage: CheckpointStorage = withMerged
+
+  /** Where the handle of a checkpoint is. */
+  def learn(handle: StateHandle): Unit = handle.merged.foreach(withMerged.learn(handle.ref, _, handle.handleBytes))
+
+  /** A query whose batches are durable has no handle that counts in a merged file. What reads from outside of queries cannot know which kind it reads. */
+  def lookForMerged(barrier: Option[TaskBarrier]): Unit = mayBeMerged = barrier match {
+    case Some(of) => of.merged || of.interval && settings.fileMerging.isDefined
+    case None => Option(TaskContext.get()).forall(task => StateInternals.queryId(task) == null)
+  }
+
+  /** The store has a part in a checkpoint, until this is closed: the merged file waits for it. */
+  def expect(version: Long): AutoCloseable =
+    if (settings.fileMerging.isEmpty) () => () else sharing.get.merger.expect(version)
+
   def open(snapshotMade: Long => Unit): VersionedState = new VersionedState(
     storage,
     factory,
@@ -54,7 +75,8 @@ private[spark] final class StateLocation(
     check,
     snapshotMade,
     near = Some(near),
-    pinned = () => namedByCheckpoints
+    pinned = () => namedByCheckpoints,
+    merged = settings.fileMerging.map(_ => new MergedDestination(() => sharing.get.merger, storeId.folder, folder))
   )
 
   private def near: NearFolder = {
@@ -62,10 +84,9 @@ private[spark] final class StateLocation(
     NearFolder(folder, new HadoopCheckpointStorage(new Path(folder.toURI), configuration))
   }
 
-  private def namedByCheckpoints: Set[VersionRef] = {
-    val store = StoreId(id.operatorId, id.partitionId, id.storeName)
-    val checkpoints = new CheckpointFolder(new Path(id.checkpointRootLocation).getParent, configuration).completed()
-    checkpoints.flatMap(_._1.handles.get(store).map(_.ref)).toSet
+  private def namedByCheckpoints: Pinned = {
+    val handles = new CheckpointFolder(checkpoint, configuration).completed().flatMap(_._1.handles.get(storeId))
+    Pinned(handles.map(_.ref).toSet, handles.flatMap(_.files.map(_.storedName)).toSet)
   }
 
   /** Bytes written under another setting would be read wrongly. */
@@ -78,7 +99,10 @@ private[spark] final class StateLocation(
     }
   }
 
-  def close(): Unit = LocalFolder.delete(local)
+  def close(): Unit = {
+    sharing.close()
+    LocalFolder.delete(local)
+  }
 }
 
 private object StateLocation {
