@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from snapline_bench import aggregation, incremental, keyed, latency, provider, restart, slow, workers
+from snapline_bench import aggregation, incremental, keyed, latency, provider, restart, slow, tab, workers
 from snapline_bench.goal import Goal
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import Provider
@@ -116,4 +116,16 @@ SLOW = Bench(
     slow.NAMES,
     slow.choose,
 )
-BENCHES = {bench.name: bench for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS, SLOW)}
+TAB = Bench(
+    "checkpoints-tab",
+    tab.measure,
+    asdict(tab.Sizes()),
+    asdict(tab.QUICK),
+    tab.REPS,
+    tab.FIGURES,
+    (),
+    tab.GOALS,
+    tab.NAMES,
+    tab.choose,
+)
+BENCHES = {bench.name: bench for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS, SLOW, TAB)}
