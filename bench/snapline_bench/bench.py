@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from snapline_bench import aggregation, incremental, keyed, latency, merging, provider, restart, slow, workers
+from snapline_bench import aggregation, incremental, keyed, latency, merging, provider, restart, slow, tab, workers
 from snapline_bench.goal import Goal
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import Provider
@@ -128,4 +128,18 @@ MERGING = Bench(
     merging.NAMES,
     merging.choose,
 )
-BENCHES = {bench.name: bench for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS, SLOW, MERGING)}
+TAB = Bench(
+    "checkpoints-tab",
+    tab.measure,
+    asdict(tab.Sizes()),
+    asdict(tab.QUICK),
+    tab.REPS,
+    tab.FIGURES,
+    (),
+    tab.GOALS,
+    tab.NAMES,
+    tab.choose,
+)
+BENCHES = {
+    bench.name: bench for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS, SLOW, MERGING, TAB)
+}

@@ -1,4 +1,4 @@
-"""Compiles the null provider with the Scala compiler that comes among PySpark's own jars."""
+"""Compiles the benches' own Scala with the compiler that comes among PySpark's own jars."""
 
 from __future__ import annotations
 
@@ -14,16 +14,21 @@ SOURCES = Path(__file__).parent.parent / "null-provider"
 
 
 def null_provider_jar(build: Path) -> Path:
-    """The jar, compiled anew only if a source or the version of Spark has changed."""
-    sources = sorted(SOURCES.glob("*.scala"))
+    return compiled("null-provider", SOURCES, build, ())
+
+
+def compiled(name: str, folder: Path, build: Path, jars: tuple[str, ...]) -> Path:
+    """A jar of the folder's sources, compiled anew if one of them, a jar they need, or Spark's version has changed."""
+    sources = sorted(folder.glob("*.scala"))
     digest = hashlib.sha256(pyspark.__version__.encode())
-    for source in sources:
+    for source in (*sources, *map(Path, jars)):
         digest.update(source.read_bytes())
-    jar = build / f"null-provider-{digest.hexdigest()[:12]}.jar"
+    jar = build / f"{name}-{digest.hexdigest()[:12]}.jar"
     if not jar.exists():
         build.mkdir(parents=True, exist_ok=True)
         spark_jars = Path(pyspark.__file__).parent / "jars" / "*"
-        scalac = [java(), "-cp", str(spark_jars), "scala.tools.nsc.Main", "-usejavacp"]
+        classes = os.pathsep.join([*jars, str(spark_jars)])
+        scalac = [java(), "-cp", classes, "scala.tools.nsc.Main", "-usejavacp"]
         half_made = jar.with_suffix(".tmp.jar")
         subprocess.run([*scalac, "-d", str(half_made), *map(str, sources)], check=True, stdin=subprocess.DEVNULL)
         half_made.replace(jar)

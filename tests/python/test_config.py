@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from snapline import StateBackendConfig
-from snapline.config import check_settings
+from snapline.config import (
+    UI_ENABLED,
+    UI_RETAINED_CHECKPOINTS,
+    UI_RETAINED_DETAILS,
+    UI_RETAINED_QUERIES,
+    check_settings,
+)
 from snapline.errors import InvalidConfiguration
 from snapline.query import CheckpointConfig
 
@@ -94,3 +100,10 @@ def test_settings_of_checkpoints_are_those_of_checkpoint_config() -> None:
 def test_settings_of_checkpoints_that_do_not_fit_are_refused_by_name(bad: dict[str, str]) -> None:
     with pytest.raises(InvalidConfiguration, match=re.escape(CHECKPOINTING + next(iter(bad)))):
         check_settings({CHECKPOINTING + name: value for name, value in bad.items()})
+
+
+def test_settings_of_the_tab() -> None:
+    check_settings({UI_ENABLED: "false", UI_RETAINED_CHECKPOINTS: "1000000", UI_RETAINED_DETAILS: "0"})
+    for name, value in {UI_ENABLED: "yes", UI_RETAINED_QUERIES: "0", UI_RETAINED_CHECKPOINTS: "many"}.items():
+        with pytest.raises(InvalidConfiguration, match=re.escape(name)):
+            check_settings({name: value})

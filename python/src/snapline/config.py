@@ -21,6 +21,12 @@ SNAPSHOT_THREADS = PREFIX + "snapshot.threads"
 # What lies below it are the settings of checkpoints, whose names and ranges are those of CheckpointConfig.
 CHECKPOINTING = PREFIX + "execution.checkpointing."
 
+# Of the Checkpoints tab.
+UI_ENABLED = PREFIX + "ui.enabled"
+UI_RETAINED_QUERIES = PREFIX + "ui.retained-queries"
+UI_RETAINED_CHECKPOINTS = PREFIX + "ui.retained-checkpoints"
+UI_RETAINED_DETAILS = PREFIX + "ui.retained-details"
+
 # Of the exchange between the keyed operator and its Python workers.
 PYTHON_MAX_KEYS = PREFIX + "python.cache.max-keys"
 PYTHON_MAX_BYTES = PREFIX + "python.cache.max-bytes"
@@ -141,6 +147,10 @@ _RULES = {
     CHANGELOG_COMPRESSION: _choice("lz4", "none"),
     MAX_PARALLELISM: _number(1, 65_535),
     SNAPSHOT_THREADS: _number(1, 64),
+    UI_ENABLED: _choice("true", "false"),
+    UI_RETAINED_QUERIES: _number(1, 10_000),
+    UI_RETAINED_CHECKPOINTS: _number(1, 1_000_000),
+    UI_RETAINED_DETAILS: _number(0, 100_000),
     PYTHON_MAX_KEYS: _number(1, 100_000_000),
     PYTHON_MAX_BYTES: _size(1 << 20),
     PYTHON_CHUNK_ROWS: _number(1, 1_000_000),

@@ -3,21 +3,29 @@ package io.snapline.checkpoint
 import scala.collection.immutable.TreeMap
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import com.fasterxml.jackson.databind.node.ObjectNode
 
 /** The last checkpoints of a query and figures over all of them since this coordinator began. The coordinator's thread writes; any thread reads `snapshot`. */
 final class CheckpointHistory(remembered: Int = CheckpointHistory.Remembered) {
   import CheckpointHistory.Snapshot
 
   @volatile private var now = Snapshot()
+  private var listener: HistoryListener = HistoryListener.None
 
   def snapshot: Snapshot = now
 
-  private[checkpoint] def triggered(p: PendingCheckpoint): Unit =
-    now = remember(CheckpointStatistics(p, CheckpointStatus.InProgress)).copy(total = now.total + 1)
+  /** From now on. */
+  def listen(listener: HistoryListener): Unit = this.listener = listener
 
-  private[checkpoint] def progressed(p: PendingCheckpoint): Unit =
+  private[checkpoint] def triggered(p: PendingCheckpoint): Unit = {
+    val statistics = CheckpointStatistics(p, CheckpointStatus.InProgress)
+    now = remember(statistics).copy(total = now.total + 1)
+    listener.changed(statistics, now)
+  }
+
+  private[checkpoint] def progressed(p: PendingCheckpoint): Unit = {
     now = now.copy(checkpoints = now.checkpoints.updatedWith(p.id)(_.map(_.copy(checkpoint = p))))
+    now.checkpoints.get(p.id).foreach(listener.changed(_, now))
+  }
 
   private[checkpoint] def completed(p: PendingCheckpoint, c: CompletedCheckpoint): Unit = {
     val statistics = CheckpointStatistics(
@@ -35,12 +43,14 @@ final class CheckpointHistory(remembered: Int = CheckpointHistory.Remembered) {
       latestCompleted = if (p.properties.isSavepoint) before.latestCompleted else Some(statistics),
       latestSavepoint = if (p.properties.isSavepoint) Some(statistics) else before.latestSavepoint
     )
+    listener.changed(statistics, now)
   }
 
   private[checkpoint] def failed(p: PendingCheckpoint, reason: FailureReason, message: String, nowMs: Long): Unit = {
     val statistics = CheckpointStatistics(p, CheckpointStatus.Failed, Some(nowMs), Some((reason, message)))
     val before = remember(statistics)
     now = before.copy(failed = before.failed + 1, latestFailed = Some(statistics))
+    listener.changed(statistics, now)
   }
 
   private[checkpoint] def discarded(id: Long): Unit = {
@@ -50,10 +60,14 @@ final class CheckpointHistory(remembered: Int = CheckpointHistory.Remembered) {
       checkpoints = now.checkpoints.updatedWith(id)(_.map(mark)),
       latestCompleted = now.latestCompleted.map(mark)
     )
+    listener.discarded(id)
   }
 
-  private[checkpoint] def restored(c: CompletedCheckpoint, nowMs: Long): Unit =
-    now = now.copy(restored = now.restored + 1, latestRestored = Some((c.id, nowMs, c.properties.isSavepoint)))
+  private[checkpoint] def restored(c: CompletedCheckpoint, nowMs: Long): Unit = {
+    val latest = RestoredCheckpoint(c.id, nowMs, c.properties.isSavepoint)
+    now = now.copy(restored = now.restored + 1, latestRestored = Some(latest))
+    listener.restored(latest, now)
+  }
 
   private def remember(statistics: CheckpointStatistics): Snapshot =
     now.copy(checkpoints = (now.checkpoints + (statistics.id -> statistics)).takeRight(remembered))
@@ -77,39 +91,16 @@ object CheckpointHistory {
       latestCompleted: Option[CheckpointStatistics] = None,
       latestSavepoint: Option[CheckpointStatistics] = None,
       latestFailed: Option[CheckpointStatistics] = None,
-      latestRestored: Option[(Long, Long, Boolean)] = None
-  ) {
-    def inProgress: Long = total - completed - failed
+      latestRestored: Option[RestoredCheckpoint] = None
+  ) extends HistoryFigures {
 
     /** The newest first, as in Flink. */
     def json: String = {
       val mapper = new ObjectMapper
       val json = mapper.createObjectNode()
-      json.putObject("counts").put("restored", restored).put("total", total).put("in_progress", inProgress)
-        .put("completed", completed).put("failed", failed)
-      val summary = json.putObject("summary")
-      Seq("checkpointed_size" -> checkpointedSize, "state_size" -> stateSize, "end_to_end_duration" -> duration)
-        .foreach { case (name, s) =>
-          summary.putObject(name).put("min", s.min).put("max", s.max).put("avg", s.avg)
-        }
-      val latest = json.putObject("latest")
-      put(latest, "completed", latestCompleted)
-      put(latest, "savepoint", latestSavepoint)
-      put(latest, "failed", latestFailed)
-      latestRestored match {
-        case Some((id, atMs, isSavepoint)) =>
-          latest.putObject("restored").put("id", id).put("restore_timestamp", atMs).put("is_savepoint", isSavepoint)
-        case None => latest.putNull("restored")
-      }
-      val history = json.putArray("history")
-      checkpoints.values.toSeq.reverse.foreach(_.putInto(history.addObject()))
+      val newestFirst = checkpoints.values.toSeq.reverse
+      putInto(json, newestFirst, newestFirst)
       mapper.writeValueAsString(json)
     }
-
-    private def put(json: ObjectNode, name: String, statistics: Option[CheckpointStatistics]): Unit =
-      statistics match {
-        case Some(s) => s.putInto(json.putObject(name))
-        case None => json.putNull(name): Unit
-      }
   }
 }

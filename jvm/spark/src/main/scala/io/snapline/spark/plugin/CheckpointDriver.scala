@@ -25,6 +25,7 @@ final class CheckpointDriver private[plugin] (
     durableBatches: Boolean,
     maxParallelism: Int,
     logs: SparkLogs,
+    observer: CheckpointObserver,
     closed: CheckpointDriver => Unit
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[CheckpointDriver])
@@ -43,6 +44,7 @@ final class CheckpointDriver private[plugin] (
   private var unfinished = -1L
   private var restored: Option[Long] = None
   private var failure: Option[String] = None
+  private var ending: Ending = Ending.Suspended
 
   /** The checkpoint whose handles the stores' folders have by now. */
   private var unmerged: Option[Long] = None
@@ -138,6 +140,7 @@ final class CheckpointDriver private[plugin] (
   /** The query is over for good, by its owner's word: FINISHED, CANCELED, FAILED or SUSPENDED. Waits until what follows from it is done. */
   def end(how: String): Unit = {
     val ending = CheckpointDriver.ending(how)
+    synchronized { this.ending = ending }
     if (ending == Ending.Suspended || ending == Ending.Finished) finishPending()
     // Flink takes most checkpoints of a suspended job along. A Spark query is stopped to be started again, and its logs reach back to its checkpoints only.
     if (ending != Ending.Suspended) event("the end")(coordinator.ended(ending, now))
@@ -161,6 +164,7 @@ final class CheckpointDriver private[plugin] (
     worker.execute(() => worker.shutdown())
     worker.awaitTermination(CheckpointDriver.CloseWaitMs, TimeUnit.MILLISECONDS): Unit
     folder.close()
+    synchronized(observer.ended(ending))
   }
 
   // ---- events of Spark and of executors
@@ -179,10 +183,11 @@ final class CheckpointDriver private[plugin] (
       }
       // Spark plans a batch when the one before it is in the commit log.
       enqueue(coordinator.batchCommitted(batch.batch - 1, now))
+      operators = batch.operators.map(operator => operator.id -> operator.name).toMap
+      observer.planned(operators)
       val checkpoint =
         if (batch.batch == unfinished) None
         else coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
-      operators = batch.operators.map(operator => operator.id -> operator.name).toMap
       TaskBarrier(
         batch.run,
         interval = !durableBatches,
@@ -196,12 +201,14 @@ final class CheckpointDriver private[plugin] (
   private def begin(started: UUID): Unit = {
     if (coordinator == null) {
       coordinator = new CheckpointCoordinator(folder.queryId, settings)
+      coordinator.history.listen(observer)
       val after = math.min(CheckpointDriver.LookAfterMs, settings.timeoutMs / 2)
       lost = new LostAcknowledgements(coordinator.query, after, folder.handlesOf)
     }
     run = Some(started)
     failure = None
     sweepDue = !durableBatches
+    observer.begun(coordinator.query, started)
     hasMerged = !durableBatches && folder.hasMerged
     val (found, actions) = deletions.anew {
       val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }

@@ -19,7 +19,7 @@ private[plugin] final class CheckpointMetrics(histories: () => Seq[CheckpointHis
     last(registry, "lastCheckpointSize")(_.checkpointedSize)
     last(registry, "lastCheckpointFullSize")(_.stateSize)
     last(registry, "lastCompletedCheckpointId")(_.id)
-    gauge(registry, "lastCheckpointRestoreTimestamp")(histories().flatMap(_.latestRestored).map(_._2).maxOption)
+    gauge(registry, "lastCheckpointRestoreTimestamp")(histories().flatMap(_.latestRestored).map(_.atMs).maxOption)
   }
 
   private def count(registry: MetricRegistry, name: String)(value: CheckpointHistory.Snapshot => Long): Unit =

@@ -21,18 +21,37 @@ import io.snapline.spark.provider.ProviderSettings
 object Checkpointing {
   private val drivers = new ConcurrentHashMap[String, CheckpointDriver]
   @volatile private var plugin: PluginContext = _
+  private var makeObservers: () => CheckpointObservers = _
+  private var observers: Option[CheckpointObservers] = None
 
   /** As the Python package names it. */
   private val IntervalMark = "snapline/interval"
   private val RememberedRuns = 1000
   private val plainRuns = mutable.LinkedHashSet.empty[UUID]
 
-  private[plugin] def open(context: PluginContext): Unit = plugin = context
+  /** @param makeObservers
+    *   called when the first query is started: an application without checkpoints pays for nothing
+    */
+  private[plugin] def open(plugin: PluginContext, makeObservers: () => CheckpointObservers): Unit = synchronized {
+    this.plugin = plugin
+    this.makeObservers = makeObservers
+  }
 
   private[plugin] def close(): Unit = {
     plugin = null
     drivers.values.asScala.toSeq.foreach(_.close())
     drivers.clear()
+    synchronized {
+      observers.foreach(_.close())
+      observers = None
+      makeObservers = null
+    }
+  }
+
+  private def openedObservers(): CheckpointObservers = synchronized {
+    val opened = observers.getOrElse(makeObservers())
+    observers = Some(opened)
+    opened
   }
 
   private[plugin] def histories: Seq[CheckpointHistory.Snapshot] = drivers.values.asScala.toSeq.map(_.snapshot)
@@ -70,12 +89,15 @@ object Checkpointing {
       retained,
       RetentionPolicy.named(retention)
     )
+    def nameOf(run: UUID): Option[String] = session.streams.active.find(_.runId == run).flatMap(q => Option(q.name))
+    val observer = openedObservers().observer(path.toString, settings, durableBatches = intervalMs < 0, nameOf)
     val driver = new CheckpointDriver(
       new CheckpointFolder(path, configuration),
       settings,
       durableBatches = intervalMs < 0,
       configuration.getInt(ProviderSettings.MaxParallelism, KeyGroups.DefaultMaxParallelism),
       new SparkLogs(session, path),
+      observer,
       ended => {
         drivers.remove(path.toString, ended)
         session.streams.removeListener(ended.listener)
@@ -88,6 +110,7 @@ object Checkpointing {
         "stop it first, or give this query a checkpoint folder of its own."
       )
     }
+    observer.started()
     session.streams.addListener(driver.listener)
     driver
   }

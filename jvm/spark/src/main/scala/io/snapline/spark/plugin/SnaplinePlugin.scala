@@ -6,13 +6,14 @@ import org.apache.spark.SparkContext
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
 
 import io.snapline.checkpoint.{Acknowledgement, Decline}
+import io.snapline.spark.ui.CheckpointsUi
 
 /** Carries acknowledgements of checkpoints from executors to the driver: add this class to `spark.plugins`. */
 class SnaplinePlugin extends SparkPlugin {
 
   override def driverPlugin(): DriverPlugin = new DriverPlugin {
     override def init(context: SparkContext, plugin: PluginContext): JavaMap[String, String] = {
-      Checkpointing.open(plugin)
+      Checkpointing.open(plugin, () => CheckpointsUi.open(context))
       Collections.emptyMap()
     }
 

@@ -9,7 +9,7 @@ import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.InvalidConfiguration
 import io.snapline.keygroup.KeyGroups
 import io.snapline.snapshot.{SnapshotPolicy, StateSettings}
-import io.snapline.spark.SettingValues
+import io.snapline.spark.{SettingValues, UiSettings}
 import io.snapline.spark.operator.ExchangeLimits
 
 /** What a provider is set to, read once when it is made. Sizes in bytes.
@@ -52,7 +52,7 @@ object ProviderSettings {
 
   private val known =
     Set(NativeMemory, TableFraction, Compression, Changelog, ChangelogCompression, MaxParallelism, SnapshotThreads) ++
-      ExchangeLimits.names
+      ExchangeLimits.names ++ UiSettings.names
 
   /** All of Spark's session settings are in the Hadoop configuration; Spark's own state store settings come as `conf`.
     */

@@ -1,0 +1,20 @@
+package org.apache.spark.ui
+package snapline
+
+import org.apache.spark.SparkContext
+import org.apache.spark.scheduler.SparkListenerEvent
+import org.apache.spark.util.kvstore.KVStore
+
+import io.snapline.spark.ui.Page
+
+/** What only Spark's own packages may ask a context. */
+object UiInternals {
+  def hasUi(context: SparkContext): Boolean = context.ui.isDefined
+
+  /** Where the pages of a live application find what they show. */
+  def store(context: SparkContext): KVStore = context.statusStore.store
+
+  def post(context: SparkContext, event: SparkListenerEvent): Unit = context.listenerBus.post(event)
+
+  def attach(context: SparkContext, pages: Seq[Page]): Unit = context.ui.foreach(new CheckpointsTab(_, pages))
+}
