@@ -61,8 +61,8 @@ class SnapshotContentSpec extends AnyFunSuite {
     withStore(StateSettings(changelog = false, policy = seldom)) { (fixture, state) =>
       var told = Vector.empty[String]
       val listener = new SnapshotListener {
-        override def made(meta: HandleMeta, bytes: Long, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit =
-          told :+= s"made ${meta.ref.version}"
+        override def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit =
+          told :+= s"made ${handle.meta.ref.version}"
         override def failed(reason: Exception): Unit = told :+= s"failed ${reason.getClass.getSimpleName}"
       }
       state.load(0, None)

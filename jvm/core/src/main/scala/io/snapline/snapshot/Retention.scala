@@ -73,7 +73,7 @@ private[snapshot] final class Retention(
 
   /** Versions that need no other have no line to go down: all from the oldest kept one up have to be so. */
   private def aloneFrom(folder: StoreFolder, at: VersionRef, oldestKept: Long): Option[VersionRef] = {
-    val versions = (oldestKept to at.version).map(folder.candidates)
+    val versions = (oldestKept to at.version).map(folder.candidates(_))
     if (versions.forall(refs => refs.nonEmpty && refs.forall(isSnapshotAlone(folder, _)))) {
       versions.headOption.map(_.head)
     } else None
