@@ -61,7 +61,10 @@ class PlacementsSpec extends AnyFunSuite {
     assert(found.distinct.size > 5)
   }
 
-  for (operator <- Seq("stateStoreSave", "dedupe", "dedupeWithinWatermark", "flatMapGroupsWithState", "applyInPandasWithState")) {
+  for (
+    operator <-
+      Seq("stateStoreSave", "dedupe", "dedupeWithinWatermark", "flatMapGroupsWithState", "applyInPandasWithState")
+  ) {
     check(operator, key)
   }
   check("sessionWindowStateStoreSaveExec", key.add("start", TimestampType))
@@ -94,7 +97,8 @@ class PlacementsSpec extends AnyFunSuite {
 
   test("without a key all is in one place") {
     assert(placement("stateStoreSave", "default", new StructType()) == Placement.First)
-    assert(placement("sessionWindowStateStoreSaveExec", "default", new StructType().add("t", LongType)) == Placement.First)
+    assert(placement("sessionWindowStateStoreSaveExec", "default", new StructType().add("t", LongType)) ==
+      Placement.First)
     assert(placement("globalLimit", "default", new StructType().add("key", NullType)) == Placement.First)
   }
 

@@ -10,7 +10,8 @@ class StateColumnsSpec extends AnyFunSuite {
   private def columns(schema: StructType): String = StateColumns.struct(schema, "here").catalogString
 
   test("names are unique, in whatever case") {
-    val schema = new StructType().add("sum", LongType).add("SUM", LongType).add("sum_2", LongType).add("sum", IntegerType)
+    val schema =
+      new StructType().add("sum", LongType).add("SUM", LongType).add("sum_2", LongType).add("sum", IntegerType)
     assert(columns(schema) == "struct<sum:bigint,SUM_2:bigint,sum_2_2:bigint,sum_3:int>")
   }
 
@@ -21,14 +22,23 @@ class StateColumnsSpec extends AnyFunSuite {
   }
 
   test("what has none is refused by name") {
-    for (dataType <- Seq(CalendarIntervalType, ArrayType(CalendarIntervalType), MapType(StringType, new StructType()))) {
+    for (
+      dataType <- Seq(CalendarIntervalType, ArrayType(CalendarIntervalType), MapType(StringType, new StructType()))
+    ) {
       val error = intercept[IncompatibleState](columns(new StructType().add("x", dataType)))
       assert(error.found.contains("here"))
     }
   }
 
   test("a state has four columns, lists an array of values") {
-    val family = FamilyLayout("l", new StructType().add("k", LongType), new StructType().add("v", LongType), "{}", true, Placement.First)
+    val family = FamilyLayout(
+      "l",
+      new StructType().add("k", LongType),
+      new StructType().add("v", LongType),
+      "{}",
+      true,
+      Placement.First
+    )
     val operator = OperatorLayout(3, "op", 2, Nil, Seq(StoreLayout("default", Seq(family))))
     assert(StateColumns.of(operator, family).catalogString ==
       "struct<partition:int,key_group:int,key:struct<k:bigint>,value:array<struct<v:bigint>>>")

@@ -17,7 +17,8 @@ private[savepoint] final class PlacedEntries(
     entry: StructType,
     maxParallelism: Int
 ) {
-  private val key = UnsafeProjection.create(if (family.key.isEmpty) family.key else entry.head.dataType.asInstanceOf[StructType])
+  private val key =
+    UnsafeProjection.create(if (family.key.isEmpty) family.key else entry.head.dataType.asInstanceOf[StructType])
   private val keyColumns = entry.head.dataType.asInstanceOf[StructType].length
   private val group = new KeyPartition(family.key, family.placement, maxParallelism)
   private val place = new KeyPartition(family.key, family.placement, operator.parallelism)
