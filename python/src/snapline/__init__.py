@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         SupervisedQuery,
         start,
     )
-    from snapline.savepoint import create_savepoint, read_state, restore_savepoint
+    from snapline.savepoint import create_savepoint, read_state, restore_savepoint, write_savepoint
     from snapline.state import (
         PICKLED,
         AggregateFunction,
@@ -98,6 +98,7 @@ __all__ = [
     "restore_savepoint",
     "side_output",
     "start",
+    "write_savepoint",
 ]
 
 

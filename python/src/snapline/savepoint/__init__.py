@@ -1,11 +1,13 @@
 """Savepoints: the state of a query as Parquet, from which it goes on at any parallelism."""
 
 from snapline.savepoint.create import create_savepoint
+from snapline.savepoint.difference import diff
 from snapline.savepoint.layout import OperatorLayout, StateKey
 from snapline.savepoint.metadata import SavepointFile, SavepointMetadata, read_savepoint
 from snapline.savepoint.read import read_state
 from snapline.savepoint.restore import restore_savepoint
 from snapline.savepoint.verify import verify_savepoint
+from snapline.savepoint.write import write_savepoint
 
 __all__ = [
     "OperatorLayout",
@@ -13,8 +15,10 @@ __all__ = [
     "SavepointMetadata",
     "StateKey",
     "create_savepoint",
+    "diff",
     "read_savepoint",
     "read_state",
     "restore_savepoint",
     "verify_savepoint",
+    "write_savepoint",
 ]

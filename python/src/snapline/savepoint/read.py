@@ -40,7 +40,7 @@ def read_state(
         StateNotFound: there is no such operator, state or checkpoint; the text has those that are there.
         IncompatibleState: the state was written under other settings.
     """
-    session = session or _active_session()
+    session = session or active_session()
     files = HadoopFiles(session, path)
     if files.exists(METADATA) or files.exists(UNFINISHED):
         if checkpoint is not None:
@@ -64,7 +64,11 @@ def _of_savepoint(
     return DataFrame(java, session)
 
 
-def _active_session() -> SparkSession:
+def active_session() -> SparkSession:
+    """
+    Raises:
+        InvalidConfiguration: there is none.
+    """
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()

@@ -11,6 +11,7 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 import org.apache.spark.sql.execution.streaming.state.{InMemoryStateSchemaProvider, StateSchemaMetadata, StateStoreConf}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 
 import io.snapline.error.IncompatibleState
@@ -103,6 +104,25 @@ object Savepoints {
   private def columns(session: SparkSession, folder: String): Option[String] =
     try Some(session.read.option("mergeSchema", "true").parquet(folder).schema.catalogString)
     catch { case e: SparkException if e.getCondition == "CANNOT_MERGE_SCHEMAS" => None }
+
+  /** Gives entries of a state that somebody made, with the columns `key` and `value`, the other columns of one. */
+  def place(entries: DataFrame, operator: String, store: String, family: String): DataFrame = {
+    val session = entries.sparkSession
+    val layout = OperatorLayout.fromJson(operator)
+    val state = layout.store(store).flatMap(_.family(family)).getOrElse(throw new NoSuchElementException(family))
+    val wanted = StateColumns.of(layout, state)
+    val (found, due) = (entries.schema, StructType(wanted.fields.drop(2)))
+    if (found.catalogString != due.catalogString) {
+      throw new IncompatibleState(
+        s"The table for state $family of ${layout.title} has the columns ${found.catalogString}; the state has ${due.catalogString}.",
+        "cast them: names, types and order have to be the same."
+      )
+    }
+    val groups = maxParallelism(session)
+    val rows = SessionInternals.internalRows(entries)
+      .mapPartitions(partition => new PlacedEntries(layout, state, found, groups).of(partition))
+    SessionInternals.frame(session, rows, wanted)
+  }
 
   /** Writes one store of an operator, all its partitions, from tables in the order of the store's states.
     *
