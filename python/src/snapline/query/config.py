@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
-from snapline.config import CHECKPOINTING
+from snapline.config import CHECKPOINTING, STORAGE_SETTINGS
 from snapline.errors import InvalidConfiguration
 from snapline.query.duration import format_duration, parse_duration
 
@@ -149,9 +149,10 @@ class CheckpointConfig:
                 out of its range.
         """
         for name in conf:
-            if name.startswith(CHECKPOINTING) and name not in SETTINGS:
+            if name.startswith(CHECKPOINTING) and name not in SETTINGS + STORAGE_SETTINGS:
                 raise InvalidConfiguration(
-                    f"{name} is no setting of Snapline.", f"use one of {', '.join(sorted(SETTINGS))}."
+                    f"{name} is no setting of Snapline.",
+                    f"use one of {', '.join(sorted(SETTINGS + STORAGE_SETTINGS))}.",
                 )
         default = cls()
         return cls(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -34,7 +34,13 @@ def long_logs(conf: Conf, **also: str) -> Iterator[None]:
 
     ``also``: other settings that count for this query alone.
     """
-    wanted = {RETAIN: FOR_EVER, **also}
+    with query_settings(conf, {RETAIN: FOR_EVER, **also}):
+        yield
+
+
+@contextmanager
+def query_settings(conf: Conf, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Sets them for the start of one query, one query at a time."""
     with _one_at_a_time:
         before = {name: conf.get(name, None) for name in wanted}
         for name, value in wanted.items():

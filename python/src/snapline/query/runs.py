@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from contextlib import nullcontext
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import CheckpointDamaged
@@ -13,7 +14,7 @@ from snapline.query.files import Files
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before, make_mark
 from snapline.query.journal import CheckpointRef
 from snapline.query.logical_plan import WriterSettings
-from snapline.query.long_logs import long_logs
+from snapline.query.long_logs import long_logs, query_settings
 from snapline.query.metadata import CheckpointMetadata
 from snapline.query.recovery import Recovery
 
@@ -37,12 +38,14 @@ class Runs:
         location: str,
         path: str | None,
         table: str | None,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         self._writer = writer
         self._config = config
         self._files = files
         self._location = location
         self._target = (path, table)
+        self._settings = dict(settings or {})
         self._session = writer._df.sparkSession
         self._mode = WriterSettings.of(writer).output_mode
         self._choice = CheckpointChoice(files)
@@ -78,9 +81,16 @@ class Runs:
         self._recovery.clear_the_way()
         path, table = self._target
         writer = self._writer
-        settings = {LOCAL_BACKUP: str(self._config.local_backup).lower()}
-        with long_logs(self._session.conf, **settings) if self._config.takes_checkpoints else nullcontext():
+        with self._session_settings():
             return writer.start(path) if table is None else writer.toTable(table)
+
+    def _session_settings(self) -> AbstractContextManager[None]:
+        """What counts for this query alone; Spark reads it when the query starts."""
+        conf = self._session.conf
+        if not self._config.takes_checkpoints:
+            return query_settings(conf, self._settings)
+        local_backup = {LOCAL_BACKUP: str(self._config.local_backup).lower()}
+        return long_logs(conf, **local_backup, **self._settings)
 
     def set_aside(self, failure: Exception) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""
@@ -134,7 +144,7 @@ class Runs:
             .option("checkpointLocation", self._location)
             .trigger(once=True)
         )
-        with long_logs(self._session.conf):
+        with long_logs(self._session.conf, **self._settings):
             query = writer.start()
         try:
             query.awaitTermination()

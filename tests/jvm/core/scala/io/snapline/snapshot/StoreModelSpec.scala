@@ -9,6 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.snapline.state.{ColumnFamily, RowCursor}
+import io.snapline.storage.CheckpointStorage
 
 /** Random operations, commits, aborts, reloads, clean-ups and other executors against a plain map, in both of Spark's checkpoint formats. */
 abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with ScalaCheckPropertyChecks {
@@ -16,6 +17,9 @@ abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with Scala
 
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
     PropertyCheckConfiguration(minSuccessful = 15)
+
+  /** Where one store's files are. */
+  protected def storage(files: CheckpointStorage): CheckpointStorage = files
 
   for (
     (name, tableBytes, compress) <-
@@ -27,7 +31,7 @@ abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with Scala
       forAll(Gen.listOfN(200, step)) { steps =>
         val settings =
           StateSettings(compress = compress, retain = 4, minStale = 1, policy = SnapshotPolicy(minChangelogs = 3))
-        val fixture = new StoreFixture(settings, tableBytes, backend = backend)
+        val fixture = new StoreFixture(settings, tableBytes, storage, backend = backend)
         try new Run(fixture, format).play(steps)
         finally fixture.close()
       }

@@ -60,7 +60,7 @@ private[snapshot] final class SnapshotRun(
     val local = pending.materialize()
     try {
       val deadline = begun + TimeUnit.MILLISECONDS.toNanos(settings.uploadTimeoutMs)
-      val (meta, handleBytes) = new SnapshotUpload(storage, clock, held.tables, deadline)
+      val (meta, handleBytes) = new SnapshotUpload(storage, clock, if (settings.incremental) held.tables else Map.empty, deadline)
         .run(ref, local, held.backend.kind, families, System.currentTimeMillis(), origin)
       backup.foreach(_.keep(meta, local))
       held.snapshotMade(meta, mark)

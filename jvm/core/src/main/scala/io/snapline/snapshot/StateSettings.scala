@@ -12,6 +12,8 @@ import java.util.concurrent.TimeUnit
   *   stale versions that make clean-up worth a listing
   * @param maxDeletes
   *   versions one clean-up removes at most; not positive: no limit
+  * @param incremental
+  *   whether a snapshot names table files of an earlier one instead of writing its own
   * @param localBackup
   *   whether the executor keeps a copy of the newest checkpoint
   * @param uploadTimeoutMs
@@ -23,6 +25,7 @@ final case class StateSettings(
     minStale: Long = 30,
     maxDeletes: Int = -1,
     policy: SnapshotPolicy = SnapshotPolicy(),
+    incremental: Boolean = true,
     localBackup: Boolean = true,
     uploadTimeoutMs: Long = TimeUnit.MINUTES.toMillis(10)
 )

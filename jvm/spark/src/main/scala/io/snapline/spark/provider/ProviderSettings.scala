@@ -25,6 +25,7 @@ final case class ProviderSettings(
     compression: String,
     maxParallelism: Int,
     snapshotThreads: Int,
+    backend: BackendSettings,
     state: StateSettings
 )
 
@@ -38,9 +39,9 @@ object ProviderSettings {
   val SnapshotThreads: String = Prefix + "snapshot.threads"
   val LocalBackup: String = CoordinatorSettings.Prefix + "local-backup.enabled"
 
-  private val known =
+  private lazy val known =
     Set(NativeMemory, TableFraction, Compression, ChangelogCompression, MaxParallelism, SnapshotThreads) ++
-      ExchangeLimits.names
+      BackendSettings.names ++ ExchangeLimits.names
 
   /** All of Spark's session settings are in the Hadoop configuration; Spark's own state store settings come as `conf`.
     */
@@ -66,6 +67,7 @@ object ProviderSettings {
       SettingValues.refuse(name, conf.minDeltasForSnapshot.toString, "a number from 1")
     }
     val values = new SettingValues(set.toMap)
+    val backend = BackendSettings.read(set.toMap)
     import values.{choice, fraction, number, size}
     ProviderSettings(
       nativeMemory = size(NativeMemory, 128L << 20, 8L << 20, 1L << 40),
@@ -74,13 +76,15 @@ object ProviderSettings {
       maxParallelism =
         number(MaxParallelism, KeyGroups.DefaultMaxParallelism, 1, KeyGroups.MaxMaxParallelism),
       snapshotThreads = number(SnapshotThreads, 2, 1, 64),
+      backend = backend,
       state = StateSettings(
         compress = choice(ChangelogCompression, Seq("lz4", "none")) == "lz4",
         retain = conf.minVersionsToRetain,
         minStale = conf.minVersionsToDelete,
         maxDeletes = conf.maxVersionsToDeletePerMaintenance,
         policy = SnapshotPolicy(minChangelogs = conf.minDeltasForSnapshot),
-        localBackup = choice(LocalBackup, Seq("true", "false")) == "true"
+        localBackup = choice(LocalBackup, Seq("true", "false")) == "true",
+        incremental = backend.incremental
       )
     )
   }

@@ -10,10 +10,11 @@ import org.apache.spark.sql.execution.streaming.state.{StateStoreConf, StateStor
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 
 import io.snapline.checkpoint.StoreId
-import io.snapline.error.IncompatibleState
+import io.snapline.error.{IncompatibleState, SnaplineException, StateNotFound}
 import io.snapline.snapshot.{BackendFactory, NearFolder, Origin, VersionedState, VersionRef}
-import io.snapline.spark.plugin.CheckpointFolder
+import io.snapline.spark.plugin.{CheckpointFolder, DriverChannel, DriverMemoryStorage}
 import io.snapline.state.{KeyedBackend, LocalFolder}
+import io.snapline.state.heap.HeapBackend
 import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings}
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
@@ -25,24 +26,29 @@ private[spark] final class StateLocation(
     configuration: Configuration,
     settings: ProviderSettings
 ) {
-  val storage: CheckpointStorage = new HadoopCheckpointStorage(id.storeCheckpointLocation(), configuration)
+  private val files = new HadoopCheckpointStorage(id.storeCheckpointLocation(), configuration)
+  val storage: CheckpointStorage =
+    if (settings.backend.driverMemory) new DriverMemoryStorage(id.storeCheckpointLocation().toString, DriverChannel.plugin)
+    else files
   private val shared = SharedResources.get(settings)
   private lazy val local = StateInternals.localFolder(s"snapline-${id.operatorId}-${id.partitionId}-${id.storeName}")
   private val number = new AtomicInteger
 
   private val factory = new BackendFactory {
-    override def kind: String = RocksDbBackend.Kind
+    override def kind: String = settings.backend.kind
 
     override def newFolder(): File = new File(local, s"db-${number.incrementAndGet()}")
 
     override def open(folder: File, restored: Boolean): KeyedBackend =
-      new RocksDbBackend(folder, restored, RocksDbSettings(settings.compression), shared.native, shared.pages)
+      if (kind == HeapBackend.Kind) new HeapBackend(folder, restored, settings.backend.heap, shared.heap)
+      else new RocksDbBackend(folder, restored, RocksDbSettings(settings.compression), shared.native, shared.pages)
   }
 
   private val properties = Map(
     StateLocation.Encoding -> conf.stateStoreEncodingFormat,
     StateLocation.RowChecksum -> conf.rowChecksumEnabled.toString,
-    StateLocation.MaxParallelism -> settings.maxParallelism.toString
+    StateLocation.MaxParallelism -> settings.maxParallelism.toString,
+    StateLocation.Backend -> settings.backend.kind
   )
 
   def open(snapshotMade: Long => Unit): VersionedState = new VersionedState(
@@ -68,6 +74,23 @@ private[spark] final class StateLocation(
     checkpoints.flatMap(_._1.handles.get(store).map(_.ref)).toSet
   }
 
+  /** What a version that is not there means here. */
+  def missing(e: StateNotFound): SnaplineException =
+    if (!settings.backend.driverMemory) e
+    else if (files.list("").nonEmpty) {
+      new IncompatibleState(
+        s"The state in ${files.location} is in files; ${BackendSettings.Storage} says that it is in the driver's memory.",
+        s"set ${BackendSettings.Storage} back to filesystem.",
+        e
+      )
+    } else {
+      new StateNotFound(
+        s"The state of ${files.location} was in the memory of a driver (${BackendSettings.Storage}), and the driver that had it has ended: ${e.found}",
+        s"start the query with a new checkpoint; with ${BackendSettings.Storage} set to filesystem, state outlives the driver.",
+        e
+      )
+    }
+
   /** Bytes written under another setting would be read wrongly. */
   private def check(origin: Origin): Unit = properties.foreach { case (name, wanted) =>
     origin.properties.get(name).filter(_ != wanted).foreach { found =>
@@ -85,10 +108,12 @@ private object StateLocation {
   val Encoding = "encoding"
   val RowChecksum = "rowChecksum"
   val MaxParallelism = "maxParallelism"
+  val Backend = "backend"
 
   def setting(property: String): String = property match {
     case Encoding => "spark.sql.streaming.stateStore.encodingFormat"
     case RowChecksum => "spark.sql.streaming.stateStore.rowChecksum.enabled"
+    case Backend => BackendSettings.Type
     case _ => ProviderSettings.MaxParallelism
   }
 }
