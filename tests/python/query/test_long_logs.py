@@ -8,7 +8,9 @@ from threading import Barrier
 
 import pytest
 
-from snapline.query.long_logs import FOR_EVER, RETAIN, long_logs
+from snapline import HashMapStateBackend
+from snapline.config import STATE_BACKEND
+from snapline.query.long_logs import FOR_EVER, RETAIN, long_logs, query_settings
 
 
 class Settings(dict[str, str]):
@@ -38,3 +40,14 @@ def test_logs_are_long_for_each_of_many_starts_and_then_as_before(before: dict[s
     with ThreadPoolExecutor(8) as pool:
         assert set().union(*pool.map(start, range(8))) == {FOR_EVER}
     assert settings == before
+
+
+def test_a_querys_settings_win_over_the_sessions_for_its_start_only() -> None:
+    backend = HashMapStateBackend().to_conf()
+    settings = Settings({STATE_BACKEND: "rocksdb"})
+    with query_settings(settings, backend):
+        assert settings == backend
+    assert settings == {STATE_BACKEND: "rocksdb"}
+    with long_logs(settings, **backend):
+        assert settings == {**backend, RETAIN: FOR_EVER}
+    assert settings == {STATE_BACKEND: "rocksdb"}
