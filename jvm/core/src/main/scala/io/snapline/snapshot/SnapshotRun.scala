@@ -60,8 +60,9 @@ private[snapshot] final class SnapshotRun(
     val local = pending.materialize()
     try {
       val deadline = begun + TimeUnit.MILLISECONDS.toNanos(settings.uploadTimeoutMs)
-      val (meta, handleBytes) = new SnapshotUpload(storage, clock, if (settings.incremental) held.tables else Map.empty, deadline)
-        .run(ref, local, held.backend.kind, families, System.currentTimeMillis(), origin)
+      val (meta, handleBytes) =
+        new SnapshotUpload(storage, clock, if (settings.incremental) held.tables else Map.empty, deadline)
+          .run(ref, local, held.backend.kind, families, System.currentTimeMillis(), origin)
       backup.foreach(_.keep(meta, local))
       held.snapshotMade(meta, mark)
       note(meta, millis)

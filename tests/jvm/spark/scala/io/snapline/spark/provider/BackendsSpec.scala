@@ -6,7 +6,7 @@ import java.nio.file.Files
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error._
-import io.snapline.spark.{LocalSpark, StatefulQuery}
+import io.snapline.spark.{LocalSpark, SnaplineStateStoreProvider, StatefulQuery}
 import io.snapline.spark.plugin.{Checkpointing, SnaplinePlugin}
 import io.snapline.spark.provider.BackendSettings._
 import io.snapline.spark.provider.ProviderFixture.{batch, causeOf, using}
@@ -54,18 +54,27 @@ class BackendsSpec extends AnyFunSuite {
 
   private val memory = Type -> "MemoryStateBackend"
 
+  /** No query plans the stores of these tests, so there is no coordinator of Spark's to hear of their commits and snapshots. */
+  private def inMemory(fixture: ProviderFixture, more: (String, String)*): SnaplineStateStoreProvider = {
+    val silent = Seq(
+      "spark.sql.streaming.stateStore.commitValidation.enabled" -> "false",
+      "spark.sql.streaming.stateStore.coordinatorReportSnapshotUploadLag" -> "false"
+    )
+    fixture.open(memory +: (silent ++ more): _*)
+  }
+
   test("state in a driver's memory is there for every executor, ends with the driver, and says so") {
     for (format <- 1 to 2) using(format) { fixture =>
       val newest = LocalSpark(LocalSpark.provider, plugin) { _ =>
-        val first = batch(fixture.open(memory), Version.Empty)(1L -> 1L)
-        val second = batch(fixture.open(memory), first, force = true)((2L to 9000L).map(n => n -> n): _*)
-        assert(ProviderFixture.read(fixture.open(memory), second) == (1L to 9000L).map(n => n -> n).toMap)
+        val first = batch(inMemory(fixture), Version.Empty)(1L -> 1L)
+        val second = batch(inMemory(fixture), first, force = true)((2L to 9000L).map(n => n -> n): _*)
+        assert(ProviderFixture.read(inMemory(fixture), second) == (1L to 9000L).map(n => n -> n).toMap)
         assert(fixture.content.isEmpty)
         second
       }
       LocalSpark(LocalSpark.provider, plugin) { _ =>
         val error = causeOf[StateNotFound](
-          intercept[Exception](ProviderFixture.read(fixture.open(memory), newest))
+          intercept[Exception](ProviderFixture.read(inMemory(fixture), newest))
         )
         assert(error.found.contains("the driver that had it has ended") && error.action.contains("new checkpoint"))
       }
@@ -76,13 +85,13 @@ class BackendsSpec extends AnyFunSuite {
   test("what the driver's memory cannot be used for is refused, and nothing is changed") {
     using() { fixture =>
       val error = causeOf[InvalidConfiguration](
-        intercept[Exception](fixture.open(memory).getStore(0, None))
+        intercept[Exception](inMemory(fixture).getStore(0, None))
       )
       assert(error.found.contains("spark.plugins"))
       val inFiles = batch(fixture.open(Type -> "FsStateBackend"), Version.Empty)(1L -> 1L)
       val before = fixture.content
       LocalSpark(LocalSpark.provider, plugin, memory) { spark =>
-        val files = causeOf[IncompatibleState](intercept[Exception](ProviderFixture.read(fixture.open(memory), inFiles)))
+        val files = causeOf[IncompatibleState](intercept[Exception](ProviderFixture.read(inMemory(fixture), inFiles)))
         assert(files.action.contains(s"set $Storage back to filesystem"))
 
         val numbered = intercept[InvalidConfiguration](
@@ -91,14 +100,15 @@ class BackendsSpec extends AnyFunSuite {
         assert(numbered.found.contains(Storage))
 
         using() { other =>
-          val provider = other.open(memory, MaxStateSize -> "1k")
+          val provider = inMemory(other, MaxStateSize -> "1k")
           val small = batch(provider, Version.Empty)(1L -> 1L)
-          val large = causeOf[StateTooLarge](
-            intercept[Exception](batch(provider, small)((1L to 100L).map(n => n -> n): _*))
-          )
+          val store = provider.getStore(small.number, small.id)
+          (1L to 100L).foreach(n => store.put(ProviderFixture.row(n), ProviderFixture.row(n)))
+          val large = causeOf[StateTooLarge](intercept[Exception](store.commit()))
+          store.abort()
           assert(large.code == "SNAPLINE-TOO-LARGE" && large.found.contains("State default"))
           assert(large.found.contains("1024") && large.action.contains(MaxStateSize))
-          assert(ProviderFixture.read(other.open(memory, MaxStateSize -> "1k"), small) == Map(1L -> 1L))
+          assert(ProviderFixture.read(inMemory(other, MaxStateSize -> "1k"), small) == Map(1L -> 1L))
         }
       }
       assert(fixture.content == before)

@@ -77,7 +77,8 @@ private[spark] final class DriverMemoryStorage(folder: String, driver: DriverCha
   override def list(of: String): Seq[StoredFile] = {
     val prefix = if (of.isEmpty) "" else s"$of/"
     driver.ask(List(if (of.isEmpty) folder else place(of))) match {
-      case files: Array[MemoryFile] => files.toSeq.map(file => StoredFile(prefix + file.name, file.length, file.modified))
+      case files: Array[MemoryFile] =>
+        files.toSeq.map(file => StoredFile(prefix + file.name, file.length, file.modified))
       case other => throw failure(s"a list of $folder was answered with $other")
     }
   }
@@ -98,7 +99,10 @@ private[spark] final class DriverMemoryStorage(folder: String, driver: DriverCha
   }
 
   private def missing(path: String): StateNotFound =
-    new StateNotFound(s"$path is not in the driver's memory.", "start the query with a new checkpoint if its driver has ended.")
+    new StateNotFound(
+      s"$path is not in the driver's memory.",
+      "start the query with a new checkpoint if its driver has ended."
+    )
 
   private def failure(what: String): StorageFailure =
     new StorageFailure(s"The driver's memory refused: $what.", "nothing; the task is tried again.")

@@ -51,7 +51,8 @@ object BackendSettings {
   def read(set: Map[String, String]): BackendSettings = {
     val values = new SettingValues(set)
     import values.{choice, size}
-    val chosen = set.get(Storage).map(_ => choice(Storage, storages)).map(name => if (name == FileSystem) name else Memory)
+    val chosen =
+      set.get(Storage).map(_ => choice(Storage, storages)).map(name => if (name == FileSystem) name else Memory)
     val (kind, storage) = set.get(Type).map(_.trim.toLowerCase(Locale.ROOT)).flatMap(classic.get) match {
       case Some((_, implied)) if chosen.exists(_ != implied) =>
         throw new InvalidConfiguration(
@@ -60,7 +61,10 @@ object BackendSettings {
         )
       case Some(both) => both
       case None =>
-        choice(Type, Seq(RocksDbBackend.Kind, HeapBackend.Kind, "MemoryStateBackend", "FsStateBackend", "RocksDBStateBackend")) ->
+        choice(
+          Type,
+          Seq(RocksDbBackend.Kind, HeapBackend.Kind, "MemoryStateBackend", "FsStateBackend", "RocksDBStateBackend")
+        ) ->
           chosen.getOrElse(FileSystem)
     }
     if (storage == Memory && kind != HeapBackend.Kind) {

@@ -28,7 +28,8 @@ private[spark] final class StateLocation(
 ) {
   private val files = new HadoopCheckpointStorage(id.storeCheckpointLocation(), configuration)
   val storage: CheckpointStorage =
-    if (settings.backend.driverMemory) new DriverMemoryStorage(id.storeCheckpointLocation().toString, DriverChannel.plugin)
+    if (settings.backend.driverMemory)
+      new DriverMemoryStorage(id.storeCheckpointLocation().toString, DriverChannel.plugin)
     else files
   private val shared = SharedResources.get(settings)
   private lazy val local = StateInternals.localFolder(s"snapline-${id.operatorId}-${id.partitionId}-${id.storeName}")
