@@ -63,6 +63,20 @@ lazy val integration = project
     }
   )
 
+/** JMH on the heap's maps, run by bench/maps/run. Stays out of the jar. */
+lazy val maps = project
+  .in(file("bench/maps"))
+  .dependsOn(core)
+  .settings(
+    scalacOptions ++= Compiler.scala,
+    javacOptions ++= Compiler.java ++ Seq("-Xlint:-processing", "-Xlint:-exports"),
+    libraryDependencies ++= Dependencies.core.map(_.withConfigurations(None)) ++ Dependencies.jmh,
+    Compile / javaSource := baseDirectory.value / "src",
+    target := file("target/maps").getAbsoluteFile,
+    run / fork := true,
+    run / javaOptions ++= Seq("-Xmx3g")
+  )
+
 lazy val pythonJar = taskKey[File]("Puts the jar where the Python package looks for it.")
 
 /** The jar people get: core and spark in one, and nothing of anyone else's, because Spark ships everything they need. */

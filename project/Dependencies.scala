@@ -37,4 +37,7 @@ object Dependencies {
     "net.bytebuddy" % "byte-buddy" % "1.18.4",
     "net.bytebuddy" % "byte-buddy-agent" % "1.18.4"
   )
+
+  /** For bench/maps. */
+  val jmh: Seq[ModuleID] = Seq("jmh-core", "jmh-generator-annprocess").map("org.openjdk.jmh" % _ % "1.37")
 }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import mean, median
+from typing import Any
 
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from snapline_bench import cpu
 from snapline_bench.events import SumEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
+from snapline_bench.provider import HASHMAP
 from snapline_bench.session import open_session
 from snapline_bench.stream import Stream, Workload, summary
 
@@ -41,9 +44,10 @@ FIGURES = {
     "wall_ms": "batch ms",
     "commit_ms": "commit ms, 2 tasks",
     "update_ms": "update ms, 2 tasks",
+    "heap_mb": "heap MB",
     "others": "other load, cores",
 }
-STATE_PART = ("cpu_us_event", "wall_ms")
+STATE_PART = ("cpu_us_event", "wall_ms", "heap_mb")
 GOALS = [
     Goal("cpu_us_event", Part.STATE, "changelog", 0.5),
     Goal("cpu_us_event", Part.STATE, "hdfs", 1.0),
@@ -57,7 +61,22 @@ GOALS = [
     Goal("wall_ms", Part.WHOLE, "rocksdb", None),
     Goal("commit_ms", Part.WHOLE, "rocksdb", None),
     Goal("commit_ms", Part.WHOLE, "hdfs", None),
+    Goal("cpu_us_event", Part.STATE, "hdfs", 0.7, HASHMAP),
+    Goal("wall_ms", Part.STATE, "hdfs", 0.7, HASHMAP),
+    Goal("commit_ms", Part.WHOLE, "hdfs", 0.5, HASHMAP),
+    Goal("heap_mb", Part.STATE, "hdfs", 0.7, HASHMAP),
 ]
+
+
+def live_heap(spark: SparkSession) -> float:
+    """Bytes of the heap that are in use once the garbage is gone; the keys are the same on every provider."""
+    jvm: Any = spark._jvm
+    memory = jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
+    used = []
+    for _ in range(3):
+        jvm.java.lang.System.gc()
+        used.append(float(memory.getHeapMemoryUsage().getUsed()))
+    return min(used)
 
 
 def measure(job: Job) -> Result:
@@ -72,6 +91,7 @@ def measure(job: Job) -> Result:
     stream.land(batches[sizes.warm_up :])
     measured = [summary(progress) for progress in stream.drain()]
     usage = cpu.read().since(before)
+    heap = live_heap(spark)
     stream.stop()
     spark.stop()
     events = sum(batch["rows"] for batch in measured)
@@ -84,6 +104,7 @@ def measure(job: Job) -> Result:
             "add_batch_ms": median(batch["add_batch_ms"] for batch in measured),
             "commit_ms": median(batch["commit_ms"] for batch in measured),
             "update_ms": median(batch["update_ms"] for batch in measured),
+            "heap_mb": heap / 1e6,
             "elapsed_ms_batch": usage.elapsed_s / sizes.batches * 1e3,
             "others": usage.others,
         },

@@ -36,6 +36,7 @@ AGGREGATION = Bench(
     aggregation.FIGURES,
     aggregation.STATE_PART,
     aggregation.GOALS,
+    (*provider.NAMES, provider.HASHMAP),
 )
 INCREMENTAL = Bench(
     "incremental",

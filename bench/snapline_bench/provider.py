@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 STORE = "spark.sql.streaming.stateStore"
@@ -32,6 +32,8 @@ CHANGELOG = Provider(
 )
 HDFS = Provider("hdfs", "Spark HDFS-backed", f"{SPARK_STATE}.HDFSBackedStateStoreProvider")
 OURS = "snapline"
+# The same with its state on the heap.
+HASHMAP = "hashmap"
 
 NAMES = ("null", "rocksdb", "changelog", "hdfs", OURS)
 
@@ -56,9 +58,12 @@ def find_snapline_jar(given: Path | None) -> Path | None:
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
     """The providers named, in their order; Snapline is left out (and said so) where no jar is found."""
     known = {p.name: p for p in (NULL, ROCKSDB, CHANGELOG, HDFS)}
-    found = find_snapline_jar(jar) if OURS in names else None
+    ours = {OURS, HASHMAP}.intersection(names)
+    found = find_snapline_jar(jar) if ours else None
     if found is not None:
         known[OURS] = snapline_provider(found, settings)
-    elif OURS in names:
+        on_heap = {"spark.snapline.state.backend.type": "hashmap", **settings}
+        known[HASHMAP] = replace(known[OURS], name=HASHMAP, title="Snapline, hashmap", settings=on_heap)
+    elif ours:
         print("snapline: no jar found (build it or give --jar PATH); running without it")
     return [known[name] for name in names if name in known]

@@ -92,6 +92,17 @@ def test_settings_are_passed_on(builder: SparkSession.Builder) -> None:
     assert builder._options["spark.snapline.snapshot.threads"] == "4"
 
 
+def test_backend_and_storage_are_passed_on(builder: SparkSession.Builder) -> None:
+    snapline.configure(
+        builder,
+        state_backend=snapline.HashMapStateBackend(),
+        checkpoint_storage=snapline.JobManagerCheckpointStorage(max_state_size="1m"),
+    )
+    assert builder._options["spark.snapline.state.backend.type"] == "hashmap"
+    assert builder._options["spark.snapline.execution.checkpointing.storage"] == "memory"
+    assert builder._options["spark.snapline.execution.checkpointing.storage.max-state-size"] == "1m"
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -16,6 +16,13 @@ import io.snapline.integration.Probe
 object UnderTest {
   val ProviderKey: String = SQLConf.STATE_STORE_PROVIDER_CLASS.key
   val provider: String = sys.props("snapline.integration.provider")
+
+  /** Of Snapline's provider, where it is not the default. */
+  private val backend: Option[String] = sys.props.get("snapline.integration.backend")
+
+  def settings(conf: SparkConf): SparkConf =
+    backend.foldLeft(conf.set(ProviderKey, provider))(_.set("spark.snapline.state.backend.type", _))
+
   def newProvider(): StateStoreProvider = StateStoreProvider.create(provider)
 
   /** Tag of the tests left out. */
@@ -79,7 +86,7 @@ trait Traced extends SparkFunSuite {
 
 /** The provider is set as a user sets it, and tests that ask for Spark's RocksDB provider get it too. */
 trait UnderTest extends SharedSparkSession with Traced {
-  override protected def sparkConf: SparkConf = super.sparkConf.set(UnderTest.ProviderKey, UnderTest.provider)
+  override protected def sparkConf: SparkConf = UnderTest.settings(super.sparkConf)
 
   override def beforeAll(): Unit = {
     super.beforeAll()

@@ -4,6 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from snapline._version import __version__
+from snapline.backend import (
+    EmbeddedRocksDBStateBackend,
+    FileSystemCheckpointStorage,
+    HashMapStateBackend,
+    JobManagerCheckpointStorage,
+)
 from snapline.config import StateBackendConfig
 from snapline.errors import SnaplineError
 from snapline.jar import jar_path
@@ -61,10 +67,14 @@ __all__ = [
     "CheckpointConfig",
     "CheckpointListener",
     "Context",
+    "EmbeddedRocksDBStateBackend",
     "ExponentialDelayRestart",
     "FailureRateRestart",
+    "FileSystemCheckpointStorage",
     "FixedDelayRestart",
     "FunctionFailed",
+    "HashMapStateBackend",
+    "JobManagerCheckpointStorage",
     "KeyedProcessFunction",
     "KeyedStream",
     "ListState",

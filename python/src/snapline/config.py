@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from snapline.errors import InvalidConfiguration
 from snapline.sizes import format_size, parse_size
+
+if TYPE_CHECKING:
+    from snapline.backend import StateBackend
 
 PREFIX = "spark.snapline."
 MEMORY = PREFIX + "state.backend.rocksdb.memory.fixed-per-executor"
@@ -18,8 +21,16 @@ CHANGELOG = PREFIX + "state.changelog.enabled"
 CHANGELOG_COMPRESSION = PREFIX + "state.changelog.compression"
 MAX_PARALLELISM = PREFIX + "max-parallelism"
 SNAPSHOT_THREADS = PREFIX + "snapshot.threads"
+STATE_BACKEND = PREFIX + "state.backend.type"
+HASHMAP_ASYNC = PREFIX + "state.backend.hashmap.async-snapshots"
+HASHMAP_LIMIT = PREFIX + "state.backend.hashmap.memory-limit"
 # What lies below it are the settings of checkpoints, whose names and ranges are those of CheckpointConfig.
 CHECKPOINTING = PREFIX + "execution.checkpointing."
+# But for these, which are the state backend's.
+INCREMENTAL = CHECKPOINTING + "incremental"
+STORAGE = CHECKPOINTING + "storage"
+MAX_STATE_SIZE = CHECKPOINTING + "storage.max-state-size"
+STORAGE_SETTINGS = (INCREMENTAL, STORAGE, MAX_STATE_SIZE)
 
 # Of the Checkpoints tab.
 UI_ENABLED = PREFIX + "ui.enabled"
@@ -54,6 +65,7 @@ class StateBackendConfig:
         max_parallelism: number of key groups, the most partitions a query can ever be rescaled to. 1 to 65,535, default
             57,600. Fixed with the first batch of a query.
         snapshot_threads: threads that upload snapshots, for all stores of an executor. 1 to 64, default 2.
+        backend: where working state is: ``HashMapStateBackend`` or ``EmbeddedRocksDBStateBackend``.
 
     Raises:
         InvalidConfiguration: a value is out of its range.
@@ -66,6 +78,7 @@ class StateBackendConfig:
     changelog_compression: str | None = None
     max_parallelism: int | None = None
     snapshot_threads: int | None = None
+    backend: StateBackend | None = None
 
     def __post_init__(self) -> None:
         check_settings(self.to_conf())
@@ -81,7 +94,8 @@ class StateBackendConfig:
             MAX_PARALLELISM: self.max_parallelism,
             SNAPSHOT_THREADS: self.snapshot_threads,
         }
-        return {name: str(value) for name, value in values.items() if value is not None}
+        conf = {name: str(value) for name, value in values.items() if value is not None}
+        return conf if self.backend is None else {**conf, **self.backend.to_conf()}
 
 
 def check_settings(conf: Mapping[str, str]) -> None:
@@ -96,7 +110,7 @@ def check_settings(conf: Mapping[str, str]) -> None:
 
         CheckpointConfig.from_conf(conf)
     for name, value in conf.items():
-        if not name.startswith(PREFIX) or name.startswith(CHECKPOINTING):
+        if not name.startswith(PREFIX) or (name.startswith(CHECKPOINTING) and name not in STORAGE_SETTINGS):
             continue
         rule = _RULES.get(name)
         if rule is None:
@@ -113,12 +127,12 @@ class _Rule(NamedTuple):
     allows: Callable[[str], bool]
 
 
-def _size(least: int) -> _Rule:
+def _size(least: int, most: int = _MAX_SIZE) -> _Rule:
     def is_size(text: str) -> bool:
         size = parse_size(text)
-        return size is not None and least <= size <= _MAX_SIZE
+        return size is not None and least <= size <= most
 
-    return _Rule(f"a size from {format_size(least)} to {format_size(_MAX_SIZE)}, such as 128m or 1g", is_size)
+    return _Rule(f"a size from {format_size(least)} to {format_size(most)}, such as 128m or 1g", is_size)
 
 
 def _number(least: int, most: int) -> _Rule:
@@ -151,6 +165,12 @@ _RULES = {
     UI_RETAINED_QUERIES: _number(1, 10_000),
     UI_RETAINED_CHECKPOINTS: _number(1, 1_000_000),
     UI_RETAINED_DETAILS: _number(0, 100_000),
+    STATE_BACKEND: _choice("rocksdb", "hashmap", "memorystatebackend", "fsstatebackend", "rocksdbstatebackend"),
+    HASHMAP_ASYNC: _choice("true", "false"),
+    HASHMAP_LIMIT: _size(1 << 20),
+    INCREMENTAL: _choice("true", "false"),
+    STORAGE: _choice("filesystem", "memory", "jobmanager"),
+    MAX_STATE_SIZE: _size(1, 1 << 30),
     PYTHON_MAX_KEYS: _number(1, 100_000_000),
     PYTHON_MAX_BYTES: _size(1 << 20),
     PYTHON_CHUNK_ROWS: _number(1, 1_000_000),

@@ -87,6 +87,13 @@ class StorageFailure(SnaplineError):
     summary = "The storage failed."
 
 
+class StateTooLarge(SnaplineError):
+    """State has passed a limit. Operator action: raise the limit the message names, or use another backend."""
+
+    code = "SNAPLINE-TOO-LARGE"
+    summary = "The state is too large."
+
+
 class StoreClosed(SnaplineError):
     """The store is used after its end. Operator action: open it anew."""
 

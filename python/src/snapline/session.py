@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snapline._version import __spark_line__, __version__
+from snapline.backend import CheckpointStorage, StateBackend, backend_settings
 from snapline.config import StateBackendConfig, check_settings
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
 from snapline.jar import EXTENSION_CLASS, NAME_PREFIX, PLUGIN_CLASS, PROVIDER_CLASS, JarInfo, checked_jar
@@ -23,7 +24,10 @@ PLUGINS = "spark.plugins"
 
 
 def configure(
-    builder: SparkSession.Builder, *, state_backend: StateBackendConfig | None = None
+    builder: SparkSession.Builder,
+    *,
+    state_backend: StateBackend | StateBackendConfig | None = None,
+    checkpoint_storage: CheckpointStorage | None = None,
 ) -> SparkSession.Builder:
     """Adds Snapline's jar, session extension, plugin and state store provider to a session builder.
 
@@ -32,7 +36,9 @@ def configure(
 
     Args:
         builder: of a classic session that is still to be made.
-        state_backend: settings of the stores; what the builder sets under ``spark.snapline.`` is checked just as well.
+        state_backend: where working state is, alone or with other settings of the stores; what the builder sets under
+            ``spark.snapline.`` is checked just as well.
+        checkpoint_storage: where state is kept; None: in files, if nothing else is set.
 
     Returns:
         The same builder.
@@ -43,6 +49,7 @@ def configure(
         WrongSparkVersion: package, jar and pyspark do not belong together.
     """
     options: dict[str, str] = builder._options
+    backend = backend_settings(state_backend, checkpoint_storage)
     check_pyspark()
     jar = checked_jar()
     _check_options(options)
@@ -56,7 +63,7 @@ def configure(
     else:
         _join(builder, running, jar)
     builder.config(PROVIDER, PROVIDER_CLASS)
-    for name, value in (state_backend or StateBackendConfig()).to_conf().items():
+    for name, value in backend.items():
         builder.config(name, value)
     return builder
 

@@ -25,4 +25,4 @@ def test_an_old_store_is_read(fixture: Path, tmp_path: Path) -> None:
 
 
 def test_there_are_stores_of_old_versions() -> None:
-    assert [path.name for path in sorted(FIXTURES.iterdir())] == ["format-1"]
+    assert [path.name for path in sorted(FIXTURES.iterdir())] == ["format-1", "format-1-hashmap"]

@@ -26,7 +26,6 @@ def test_defaults_are_flinks_but_for_the_retention() -> None:
         PREFIX + "tolerable-failed-checkpoints": "0",
         PREFIX + "externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
         PREFIX + "num-retained": "1",
-        PREFIX + "incremental": "true",
         PREFIX + "data-inline-threshold": "20k",
         PREFIX + "local-backup.enabled": "true",
         PREFIX + "file-merging.enabled": "false",
@@ -34,7 +33,7 @@ def test_defaults_are_flinks_but_for_the_retention() -> None:
         PREFIX + "prefer-checkpoint-for-recovery": "false",
         PREFIX + "forced": "false",
     }
-    stores = ("incremental", "data-inline-threshold", "local-backup.enabled")
+    stores = ("data-inline-threshold", "local-backup.enabled")
     stores += ("file-merging.enabled", "file-merging.max-file-size")
     assert config.of_stores() == {PREFIX + name: config.to_conf()[PREFIX + name] for name in stores}
 
@@ -82,7 +81,7 @@ def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
         ({"tolerable_failed_checkpoints": -1}, "tolerable-failed-checkpoints"),
         ({"num_retained": 0}, "num-retained"),
         ({"num_retained": 1.5}, "num-retained"),
-        ({"incremental": None}, "incremental"),
+        ({"incremental": "no"}, "incremental"),
         ({"data_inline_threshold": -1}, "data-inline-threshold"),
         ({"data_inline_threshold": "2m"}, "data-inline-threshold"),
         ({"data_inline_threshold": "much"}, "data-inline-threshold"),

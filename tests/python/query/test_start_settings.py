@@ -8,6 +8,8 @@ from threading import Barrier
 
 import pytest
 
+from snapline import HashMapStateBackend
+from snapline.config import STATE_BACKEND
 from snapline.query.start_settings import LONG_LOGS, starting_with
 
 ((RETAIN, FOR_EVER),) = LONG_LOGS.items()
@@ -40,3 +42,14 @@ def test_logs_are_long_for_each_of_many_starts_and_then_as_before(before: dict[s
     with ThreadPoolExecutor(8) as pool:
         assert set().union(*pool.map(start, range(8))) == {FOR_EVER}
     assert settings == before
+
+
+def test_a_querys_settings_win_over_the_sessions_for_its_start_only() -> None:
+    backend = HashMapStateBackend().to_conf()
+    settings = Settings({STATE_BACKEND: "rocksdb"})
+    with starting_with(settings, backend):
+        assert settings == backend
+    assert settings == {STATE_BACKEND: "rocksdb"}
+    with starting_with(settings, {**LONG_LOGS, **backend}):
+        assert settings == {**backend, RETAIN: FOR_EVER}
+    assert settings == {STATE_BACKEND: "rocksdb"}

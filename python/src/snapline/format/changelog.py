@@ -60,39 +60,46 @@ class ChangelogReader:
         """All entries but void ones, in order. May be called again."""
         entries = 0
         for block in self._frame.read_blocks():
-            for entry in self._read_block(block):
+            for entry in read_entries(block, self._path):
                 entries += 1
                 if entry.operation is not Operation.VOID:
                     yield entry
         if entries != self.meta.entries:
             raise damaged(self._path, f"it has {entries} entries and names {self.meta.entries}")
 
-    def _read_block(self, block: bytes) -> Iterator[Entry]:
-        position = 0
-        while position < len(block):
-            tag, position = self._read_uvarint(block, position)
-            key_length, position = self._read_uvarint(block, position)
-            value_length, position = self._read_uvarint(block, position)
-            value_at = position + key_length
-            end = value_at + value_length
-            if end > len(block):
-                raise damaged(self._path, "an entry crosses the end of its block")
-            family, operation = tag >> 3, tag & 7
-            if operation > Operation.DELETE_RANGE or family > MAX_FAMILY_ID:
-                raise damaged(self._path, f"an entry has the unknown tag {tag}")
-            yield Entry(family, Operation(operation), block[position:value_at], block[value_at:end])
-            position = end
 
-    def _read_uvarint(self, block: bytes, position: int) -> tuple[int, int]:
-        value = 0
-        for shift in range(0, 35, 7):
-            if position == len(block):
+def read_entries(block: bytes, path: str) -> Iterator[Entry]:
+    """The entries of a block's raw bytes.
+
+    Raises:
+        CheckpointDamaged: they are none; ``path`` is named.
+    """
+    position = 0
+    while position < len(block):
+        tag, position = _read_uvarint(block, position, path)
+        key_length, position = _read_uvarint(block, position, path)
+        value_length, position = _read_uvarint(block, position, path)
+        value_at = position + key_length
+        end = value_at + value_length
+        if end > len(block):
+            raise damaged(path, "an entry crosses the end of its block")
+        family, operation = tag >> 3, tag & 7
+        if operation > Operation.DELETE_RANGE or family > MAX_FAMILY_ID:
+            raise damaged(path, f"an entry has the unknown tag {tag}")
+        yield Entry(family, Operation(operation), block[position:value_at], block[value_at:end])
+        position = end
+
+
+def _read_uvarint(block: bytes, position: int, path: str) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 35, 7):
+        if position == len(block):
+            break
+        byte = block[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if value > _MAX_UINT32:
                 break
-            byte = block[position]
-            position += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                if value > _MAX_UINT32:
-                    break
-                return value, position
-        raise damaged(self._path, "an entry has an impossible length")
+            return value, position
+    raise damaged(path, "an entry has an impossible length")

@@ -27,7 +27,7 @@ class Family:
 
 @dataclass(frozen=True)
 class TableFile:
-    """A RocksDB table file: the backend's name for it, and where it lies. Length in bytes."""
+    """A table file of RocksDB or of the heap: the backend's name for it, and where it lies. Length in bytes."""
 
     name: str
     uid: str

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from snapline.errors import StateNotFound
 from snapline.format import ChangelogReader, Family, Kind
+from snapline.inspect.heap import HeapSnapshot
 from snapline.inspect.overlay import Overlay
 from snapline.inspect.overlay import Row as KeyValue
 from snapline.inspect.rocks import RocksSnapshot
@@ -36,18 +37,23 @@ def open_store(store: Store, version: int, uids: Iterable[str] | None = None) ->
     """
     chain = store.resolve(version, uids)
     with ExitStack() as stack:
-        snapshot = None
+        snapshot: RocksSnapshot | HeapSnapshot | None = None
         if chain.handle is not None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="snapline-")))
             materialise(store, chain.handle, folder)
-            snapshot = stack.enter_context(RocksSnapshot(folder))
+            if chain.handle.backend == "hashmap":
+                snapshot = stack.enter_context(HeapSnapshot(folder, chain.handle))
+            else:
+                snapshot = stack.enter_context(RocksSnapshot(folder))
         yield StoreContents(chain, snapshot, _overlays(store, chain))
 
 
 class StoreContents:
     """What a store holds at one version. Good until the end of :func:`open_store`'s block."""
 
-    def __init__(self, chain: Chain, snapshot: RocksSnapshot | None, overlays: dict[int, Overlay]) -> None:
+    def __init__(
+        self, chain: Chain, snapshot: RocksSnapshot | HeapSnapshot | None, overlays: dict[int, Overlay]
+    ) -> None:
         self.chain = chain
         self._snapshot = snapshot
         self._overlays = overlays

@@ -1,4 +1,4 @@
-"""Puts the files of a snapshot into a folder in which RocksDB opens them (docs/FORMAT.md, section 4)."""
+"""Puts the files of a snapshot into a folder in which its backend's reader opens them (docs/FORMAT.md, section 4)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any, NamedTuple
 
-from snapline.config import CHECKPOINTING
+from snapline.config import CHECKPOINTING, STORAGE_SETTINGS
 from snapline.errors import InvalidConfiguration
 from snapline.query.duration import format_duration
 from snapline.query.setting_kinds import ChoiceKind, DurationKind, FlagKind, Kind, NumberKind, PathKind, SizeKind
@@ -89,8 +89,8 @@ class CheckpointConfig:
         externalized_checkpoint_retention: what becomes of the newest checkpoints when the query ends. Unlike Flink's,
             the default keeps them: a Spark query is stopped and started again on its checkpoint folder all the time.
         num_retained: how many complete checkpoints are kept.
-        incremental: whether a checkpoint names table files of earlier ones instead of uploading all of its own. Unlike
-            Flink's, the default is to.
+        incremental: whether a checkpoint names table files of earlier ones instead of uploading all of its own. None:
+            as the state backend is set, which is to unless told otherwise. (Flink's default is not to.)
         data_inline_threshold: table files at most so long are put into a store's handle, in bytes or a text like
             ``"20k"``. 0 to 1m, default 20k.
         local_backup: whether each executor keeps the files of its newest checkpoint, which a task that is tried again
@@ -117,7 +117,7 @@ class CheckpointConfig:
         ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
     )
     num_retained: int = 1
-    incremental: bool = True
+    incremental: bool | None = None
     data_inline_threshold: int | str = 20 << 10
     local_backup: bool = True
     file_merging: bool = False
@@ -179,9 +179,10 @@ class CheckpointConfig:
         for name, text in conf.items():
             if name in fields:
                 values[fields[name]] = _SETTINGS[fields[name]].kind.read(name, text)
-            elif name.startswith(CHECKPOINTING):
+            elif name.startswith(CHECKPOINTING) and name not in STORAGE_SETTINGS:
                 raise InvalidConfiguration(
-                    f"{name} is no setting of Snapline.", f"use one of {', '.join(sorted(fields))}."
+                    f"{name} is no setting of Snapline.",
+                    f"use one of {', '.join(sorted({*fields, *STORAGE_SETTINGS}))}.",
                 )
         return cls(**values)
 
@@ -190,4 +191,4 @@ class CheckpointConfig:
         return [(field, value) for field, value in values if value is not None or field not in _OPTIONAL]
 
 
-_OPTIONAL = {"interval", "directory"}
+_OPTIONAL = {"interval", "incremental", "directory"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import CheckpointDamaged
@@ -40,12 +41,15 @@ class Runs:
         location: str,
         path: str | None,
         table: str | None,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         self._writer = writer
         self._config = config
         self._files = files
         self._location = location
         self._target = (path, table)
+        self._settings = dict(settings or {})
+        self._of_query = {**config.of_stores(), **self._settings}
         self._session = writer._df.sparkSession
         self._mode = WriterSettings.of(writer).output_mode
         self._choice = CheckpointChoice(files)
@@ -80,7 +84,7 @@ class Runs:
         path, table = self._target
         writer = self._writer
         logs = LONG_LOGS if self._config.takes_checkpoints else {}
-        with starting_with(self._session.conf, {**logs, **self._config.of_stores()}):
+        with starting_with(self._session.conf, {**logs, **self._of_query}):
             return writer.start(path) if table is None else writer.toTable(table)
 
     def recover(self, restore: int | None = None) -> None:
@@ -114,7 +118,7 @@ class Runs:
     def again(self) -> Runs:
         """For the same writer, when the query has ended: with a coordinator of its own."""
         path, table = self._target
-        return Runs(self._writer, self._config, self._files, self._location, path, table)
+        return Runs(self._writer, self._config, self._files, self._location, path, table, self._settings)
 
     @property
     def session(self) -> SparkSession:
@@ -210,7 +214,7 @@ class Runs:
             .option("checkpointLocation", self._location)
             .trigger(once=True)
         )
-        with starting_with(self._session.conf, {**LONG_LOGS, **self._config.of_stores()}):
+        with starting_with(self._session.conf, {**LONG_LOGS, **self._of_query}):
             query = writer.start()
         try:
             query.awaitTermination()

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from snapline.backend import StateBackend, backend_settings
 from snapline.errors import InvalidConfiguration
 from snapline.query.config import CheckpointConfig
 from snapline.query.hadoop_files import HadoopFiles
@@ -30,6 +31,7 @@ def start(
     *,
     path: str | None = None,
     table: str | None = None,
+    state_backend: StateBackend | None = None,
     restore: int | None = None,
     restart: RestartStrategy | None = None,
     listeners: Sequence[CheckpointListener] = (),
@@ -50,6 +52,7 @@ def start(
             ``spark.snapline.execution.checkpointing.``.
         path: as in ``writer.start(path)``.
         table: as in ``writer.toTable(table)``.
+        state_backend: where this query's working state is; None: as the session has it.
         restore: number of the checkpoint to begin with; None: the newest that is sound, where one is needed.
         restart: whether a failed query starts again by itself; None: it does not.
         listeners: told of every checkpoint.
@@ -80,7 +83,8 @@ def start(
         begin_from(writer, location, from_savepoint, parallelism, path)
     elif parallelism is not None:
         raise InvalidConfiguration("parallelism is that of a savepoint's state.", "give from_savepoint= too.")
-    runs = Runs(writer, config, HadoopFiles(session, location), location, path, table)
+    settings = backend_settings(state_backend, None)
+    runs = Runs(writer, config, HadoopFiles(session, location), location, path, table, settings)
     return SupervisedQuery.started(runs, restart or NoRestart(), restore, listeners)
 
 

@@ -3,7 +3,7 @@ package io.snapline.promises
 import java.io.File
 import java.nio.file.{Files, StandardCopyOption}
 
-import io.snapline.snapshot.{SnapshotPolicy, StateSettings, StoreFixture, VersionedState}
+import io.snapline.snapshot.{SnapshotPolicy, StateSettings, StoreFixture, TestBackend, VersionedState}
 
 /** What the stores under `resources/fixtures` hold: every kind of change, over five versions with a snapshot in the middle.
   *
@@ -11,7 +11,6 @@ import io.snapline.snapshot.{SnapshotPolicy, StateSettings, StoreFixture, Versio
   */
 object FixtureContent {
   val LastVersion = 5L
-  private val SnapshotVersion = 3L
 
   private def key(n: Int): Array[Byte] = f"key-$n%03d".getBytes("UTF-8")
   private def value(n: Int, version: Long): Array[Byte] = s"value-$n-$version".getBytes("UTF-8")
@@ -48,17 +47,22 @@ object FixtureContent {
     }
   }
 
-  /** Writes the fixture of today's format into a folder that does not exist yet. */
+  /** The backend a fixture was written by, and its snapshots: the heap's second one stands on the first. */
+  def backend(name: String): TestBackend = if (name.endsWith("-hashmap")) TestBackend.HashMap else TestBackend.RocksDb
+  private def snapshots(of: TestBackend): Set[Long] = if (of == TestBackend.HashMap) Set(2, 3) else Set(3)
+
+  /** Writes a fixture of today's format into a folder that does not exist yet. */
   def main(arguments: Array[String]): Unit = {
     val target = new File(arguments.head)
+    val by = backend(target.getName)
     require(!target.exists(), s"$target exists: fixtures are never written again")
-    val fixture = new StoreFixture(StateSettings(policy = SnapshotPolicy(minChangelogs = 1000)))
+    val fixture = new StoreFixture(StateSettings(policy = SnapshotPolicy(minChangelogs = 1000)), backend = by)
     try {
       val state = fixture.open()
       (1L to LastVersion).foreach { version =>
         state.load(version - 1, None)
         change(state, version)
-        state.commit(forceSnapshot = version == SnapshotVersion): Unit
+        state.commit(forceSnapshot = snapshots(by)(version)): Unit
       }
       state.load(LastVersion, None)
       copy(fixture.folder, new File(target, "store"))

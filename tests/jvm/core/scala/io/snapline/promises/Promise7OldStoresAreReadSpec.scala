@@ -15,7 +15,7 @@ class Promise7OldStoresAreReadSpec extends AnyFunSuite {
 
   for (folder <- fixtures.listFiles().toSeq.filter(_.isDirectory).sorted) {
     test(s"a store of ${folder.getName} is read, and written on") {
-      val fixture = new StoreFixture()
+      val fixture = new StoreFixture(backend = FixtureContent.backend(folder.getName))
       try {
         FixtureContent.copy(new File(folder, "store"), fixture.folder)
         val expected = Files.readAllLines(new File(folder, "expected.txt").toPath).asScala.toSeq
@@ -33,6 +33,6 @@ class Promise7OldStoresAreReadSpec extends AnyFunSuite {
   }
 
   test("there is a store of every format") {
-    assert(fixtures.list().toSeq.sorted == Seq("format-1"))
+    assert(fixtures.list().toSeq.sorted == Seq("format-1", "format-1-hashmap"))
   }
 }

@@ -9,6 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.snapline.state.{ColumnFamily, RowCursor}
+import io.snapline.storage.CheckpointStorage
 
 /** Random operations, commits, aborts, reloads, clean-ups and other executors against a plain map, in both of Spark's checkpoint formats. */
 abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with ScalaCheckPropertyChecks {
@@ -18,6 +19,8 @@ abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with Scala
     PropertyCheckConfiguration(minSuccessful = 15)
 
   private val usual = StateSettings(retain = 4, minStale = 1, policy = SnapshotPolicy(minChangelogs = 3))
+  /** Where one store's files are. */
+  protected def storage(files: CheckpointStorage): CheckpointStorage = files
 
   for (
     (name, tableBytes, settings) <- Seq(
@@ -32,7 +35,7 @@ abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with Scala
   ) {
     test(s"a store behaves as a map: $name, checkpoint format $format") {
       forAll(Gen.listOfN(200, step)) { steps =>
-        val fixture = new StoreFixture(settings, tableBytes, backend = backend)
+        val fixture = new StoreFixture(settings, tableBytes, storage, backend = backend)
         try new Run(fixture, format).play(steps)
         finally fixture.close()
       }

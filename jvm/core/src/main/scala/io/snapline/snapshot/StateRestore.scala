@@ -206,7 +206,7 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
     if (meta.backend != factory.kind) {
       throw new IncompatibleState(
         s"The state in ${storage.location} was written by the ${meta.backend} backend; ${factory.kind} is set.",
-        s"set the state backend back to ${meta.backend}."
+        s"set spark.snapline.state.backend.type back to ${meta.backend}, or start with a new checkpoint."
       )
     }
     folder.mkdirs()

@@ -193,7 +193,8 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
       if (conf.enableStateStoreCheckpointIds) ckptId
       // In checkpoint format 1 Spark names no attempt, and the latest is taken; but a checkpoint names one.
       else base.map(_.ref).filter(_.version == version).map(_.uid)
-    state.load(version, uid, empty, interval = barrier.exists(_.interval), base.map(_.ref))
+    try state.load(version, uid, empty, interval = barrier.exists(_.interval), base.map(_.ref))
+    catch { case e: StateNotFound => throw location.missing(e) }
   }
 
   private def restorePointAt(metadata: String): RestorePoint = restorePoint match {

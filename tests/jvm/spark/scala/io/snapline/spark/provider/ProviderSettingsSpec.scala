@@ -21,7 +21,7 @@ class ProviderSettingsSpec extends AnyFunSuite {
     NativeMemory -> Seq("", "-1", "0", "7m", "8191k", "lots", "1.5g", "128 x", "2000g", "999999999999999g"),
     TableFraction -> Seq("", "-0.1", "0.81", "20", "NaN", "Infinity", "a fifth"),
     Changelog -> Seq("", "on"),
-    Incremental -> Seq("maybe"),
+    BackendSettings.Incremental -> Seq("maybe"),
     InlineThreshold -> Seq("", "-1", "2m", "1048577", "some"),
     LocalBackup -> Seq("1"),
     Compression -> Seq("", "snappy", "lz4,zstd"),
@@ -72,7 +72,7 @@ class ProviderSettingsSpec extends AnyFunSuite {
     assert(read(TableFraction -> "0.8").tableMemory == (0.8 * Runtime.getRuntime.maxMemory).toLong)
     assert(read(Compression -> " ZSTD").compression == "zstd")
     assert(!read(ChangelogCompression -> "None").state.compress)
-    assert(!read(Changelog -> "FALSE").state.changelog && !read(Incremental -> " false ").state.incremental)
+    assert(!read(Changelog -> "FALSE").state.changelog && !read(BackendSettings.Incremental -> " false ").state.incremental)
     assert(Seq("0", "1000", "20 kb", "1m").map(text => read(InlineThreshold -> text).state.inlineThreshold) ==
       Seq(0, 1000, 20480, 1 << 20))
     assert(read(MaxParallelism -> " 128 ").maxParallelism == 128)

@@ -2,6 +2,7 @@ package io.snapline.state.heap
 
 import java.io.File
 
+import io.snapline.error.StateTooLarge
 import io.snapline.state._
 import io.snapline.state.rowtable.{Entry, Op}
 
@@ -81,7 +82,20 @@ final class HeapBackend(folder: File, restored: Boolean, settings: HeapSettings,
 
   override def beginChanges(sink: ChangeSink): Unit = changelog.begin(sink)
 
-  override def cutChanges(): Unit = changelog.cut()
+  override def cutChanges(): Unit = {
+    checkSizes()
+    changelog.cut()
+  }
+
+  private def checkSizes(): Unit = if (settings.maxStateSize > 0) {
+    byName.values.find(_.rows.dataBytes > settings.maxStateSize).foreach { family =>
+      throw new StateTooLarge(
+        s"State ${family.descriptor.name} holds ${family.rows.dataBytes} bytes in this partition; one in the driver's memory may hold ${settings.maxStateSize}.",
+        "begin a new checkpoint with spark.snapline.execution.checkpointing.storage set to filesystem, spread the state over more partitions, or raise " +
+          "spark.snapline.execution.checkpointing.storage.max-state-size together with the driver's memory."
+      )
+    }
+  }
 
   /** Lists of changes that come to half of the state are not worth their memory: an image is as cheap. */
   private def boundChanges(): Unit =

@@ -5,9 +5,12 @@ import com.codahale.metrics.{Gauge, MetricRegistry}
 import io.snapline.checkpoint.{CheckpointHistory, CheckpointStatistics}
 
 /** Checkpoints of this driver in Spark's metrics system, under Flink's names. Counts are over all queries that run under a coordinator now; `last…` is that of the
-  * query whose checkpoint came last.
+  * query whose checkpoint came last. `driverMemoryBytes` is what stores keep in this driver's memory.
   */
-private[plugin] final class CheckpointMetrics(histories: () => Seq[CheckpointHistory.Snapshot]) {
+private[plugin] final class CheckpointMetrics(
+    histories: () => Seq[CheckpointHistory.Snapshot],
+    memoryUsed: () => Long
+) {
   import CheckpointMetrics._
 
   def register(registry: MetricRegistry): Unit = {
@@ -19,6 +22,7 @@ private[plugin] final class CheckpointMetrics(histories: () => Seq[CheckpointHis
     last(registry, "lastCheckpointSize")(_.checkpointedSize)
     last(registry, "lastCheckpointFullSize")(_.stateSize)
     last(registry, "lastCompletedCheckpointId")(_.id)
+    gauge(registry, "driverMemoryBytes")(Some(memoryUsed()))
     gauge(registry, "lastCheckpointRestoreTimestamp")(histories().flatMap(_.latestRestored).map(_.atMs).maxOption)
   }
 

@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 import io.snapline.checkpoint._
 import io.snapline.error.InvalidConfiguration
 import io.snapline.keygroup.KeyGroups
-import io.snapline.spark.provider.ProviderSettings
+import io.snapline.spark.provider.{BackendSettings, ProviderSettings}
 
 /** The coordinators of this driver, one for each query that was started with one. Any thread. */
 object Checkpointing {
@@ -79,6 +79,7 @@ object Checkpointing {
       )
     }
     val configuration = SessionInternals.hadoopConfiguration(session)
+    refuseDriverMemory(configuration)
     val path = qualified(folder, configuration)
     val settings = CoordinatorSettings(
       Some(if (intervalMs < 0) Long.MaxValue else intervalMs),
@@ -113,6 +114,19 @@ object Checkpointing {
     observer.started()
     session.streams.addListener(driver.listener)
     driver
+  }
+
+  /** A recovery needs files that outlive the driver. */
+  private def refuseDriverMemory(configuration: Configuration): Unit = {
+    val set = configuration.getPropsWithPrefix(ProviderSettings.Prefix).asScala.map { case (name, value) =>
+      (ProviderSettings.Prefix + name) -> value
+    }
+    if (BackendSettings.read(set.toMap).driverMemory) {
+      throw new InvalidConfiguration(
+        s"State is kept in the driver's memory (${BackendSettings.Storage}), and numbered checkpoints are to outlive it.",
+        s"set ${BackendSettings.Storage} to filesystem, or start the query with writer.start()."
+      )
+    }
   }
 
   private def qualified(folder: String, configuration: Configuration): Path = {

@@ -20,6 +20,8 @@ object ExecutorLink {
 
   private[plugin] def open(to: PluginContext): Unit = context = to
 
+  private[plugin] def plugin: Option[PluginContext] = Option(context)
+
   /** In local mode driver and executor are one JVM, and one of them closes first. */
   private[plugin] def close(): Unit = context = null
 

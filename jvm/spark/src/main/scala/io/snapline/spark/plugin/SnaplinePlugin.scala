@@ -8,17 +8,19 @@ import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext,
 import io.snapline.checkpoint.{Acknowledgement, Decline}
 import io.snapline.spark.ui.CheckpointsUi
 
-/** Carries acknowledgements of checkpoints from executors to the driver: add this class to `spark.plugins`. */
+/** Carries acknowledgements of checkpoints from executors to the driver, and state that is kept in its memory: add this class to `spark.plugins`. */
 class SnaplinePlugin extends SparkPlugin {
 
   override def driverPlugin(): DriverPlugin = new DriverPlugin {
+    private val memory = new DriverMemory
+
     override def init(context: SparkContext, plugin: PluginContext): JavaMap[String, String] = {
       Checkpointing.open(plugin, () => CheckpointsUi.open(context))
       Collections.emptyMap()
     }
 
     override def registerMetrics(appId: String, plugin: PluginContext): Unit =
-      new CheckpointMetrics(() => Checkpointing.histories).register(plugin.metricRegistry())
+      new CheckpointMetrics(() => Checkpointing.histories, () => memory.used).register(plugin.metricRegistry())
 
     /** On Spark's one dispatcher thread: whatever takes time is put off. Answers whether the store may build its next snapshot on this one. */
     override def receive(message: AnyRef): AnyRef = message match {
@@ -26,10 +28,14 @@ class SnaplinePlugin extends SparkPlugin {
       case decline: Decline =>
         Checkpointing.declined(decline)
         java.lang.Boolean.FALSE
+      case asked: DriverMessage => memory.answer(asked)
       case _ => java.lang.Boolean.FALSE
     }
 
-    override def shutdown(): Unit = Checkpointing.close()
+    override def shutdown(): Unit = {
+      Checkpointing.close()
+      memory.clear()
+    }
   }
 
   override def executorPlugin(): ExecutorPlugin = new ExecutorPlugin {

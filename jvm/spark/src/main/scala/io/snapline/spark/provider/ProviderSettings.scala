@@ -28,6 +28,7 @@ final case class ProviderSettings(
     maxParallelism: Int,
     snapshotThreads: Int,
     fileMerging: Option[Long],
+    backend: BackendSettings,
     state: StateSettings
 )
 
@@ -41,7 +42,6 @@ object ProviderSettings {
   val MaxParallelism: String = Prefix + "max-parallelism"
   val SnapshotThreads: String = Prefix + "snapshot.threads"
   val LocalBackup: String = CoordinatorSettings.Prefix + "local-backup.enabled"
-  val Incremental: String = CoordinatorSettings.Prefix + "incremental"
   val InlineThreshold: String = CoordinatorSettings.Prefix + "data-inline-threshold"
 
   val FileMerging: String = CoordinatorSettings.Prefix + "file-merging.enabled"
@@ -50,9 +50,9 @@ object ProviderSettings {
   /** Flink's. */
   val DefaultMergedFileSize: Long = 32L << 20
 
-  private val known =
+  private lazy val known =
     Set(NativeMemory, TableFraction, Compression, Changelog, ChangelogCompression, MaxParallelism, SnapshotThreads) ++
-      ExchangeLimits.names ++ UiSettings.names
+      BackendSettings.names ++ ExchangeLimits.names ++ UiSettings.names
 
   /** All of Spark's session settings are in the Hadoop configuration; Spark's own state store settings come as `conf`.
     */
@@ -78,6 +78,7 @@ object ProviderSettings {
       SettingValues.refuse(name, conf.minDeltasForSnapshot.toString, "a number from 1")
     }
     val values = new SettingValues(set.toMap)
+    val backend = BackendSettings.read(set.toMap)
     import values.{choice, flag, fraction, number, size}
     ProviderSettings(
       nativeMemory = size(NativeMemory, 128L << 20, 8L << 20, 1L << 40),
@@ -90,6 +91,7 @@ object ProviderSettings {
         val most = size(MergedFileSize, DefaultMergedFileSize, 1L << 20, 1L << 30)
         Some(most).filter(_ => choice(FileMerging, Seq("false", "true")) == "true")
       },
+      backend = backend,
       state = StateSettings(
         compress = choice(ChangelogCompression, Seq("lz4", "none")) == "lz4",
         retain = conf.minVersionsToRetain,
@@ -97,7 +99,7 @@ object ProviderSettings {
         maxDeletes = conf.maxVersionsToDeletePerMaintenance,
         policy = SnapshotPolicy(minChangelogs = conf.minDeltasForSnapshot),
         changelog = flag(Changelog),
-        incremental = flag(Incremental),
+        incremental = backend.incremental,
         inlineThreshold = size(InlineThreshold, 20L << 10, 0, 1L << 20).toInt,
         localBackup = flag(LocalBackup)
       )

@@ -11,10 +11,11 @@ import org.apache.spark.sql.execution.streaming.state.{StateStoreConf, StateStor
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 
 import io.snapline.checkpoint.{StateHandle, StoreId}
-import io.snapline.error.IncompatibleState
+import io.snapline.error.{IncompatibleState, SnaplineException, StateNotFound}
 import io.snapline.snapshot._
-import io.snapline.spark.plugin.{CheckpointFolder, TaskBarrier}
+import io.snapline.spark.plugin.{CheckpointFolder, DriverChannel, DriverMemoryStorage, TaskBarrier}
 import io.snapline.state.{KeyedBackend, LocalFolder}
+import io.snapline.state.heap.HeapBackend
 import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings}
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
@@ -31,27 +32,31 @@ private[spark] final class StateLocation(
   private val checkpoint = new Path(id.checkpointRootLocation).getParent
   private val sharing = new ExecutorMerging.Share(checkpoint, configuration, settings)
   @volatile private var mayBeMerged = false
-  private val folder = new HadoopCheckpointStorage(id.storeCheckpointLocation(), configuration)
-  private val withMerged = new MergedStorage(folder, storeId.folder, sharing.get.files, () => mayBeMerged)
+  private val files = new HadoopCheckpointStorage(id.storeCheckpointLocation(), configuration)
+  private val withMerged = new MergedStorage(files, storeId.folder, sharing.get.files, () => mayBeMerged)
   private lazy val local = StateInternals.localFolder(s"snapline-${id.operatorId}-${id.partitionId}-${id.storeName}")
   private val number = new AtomicInteger
 
   private val factory = new BackendFactory {
-    override def kind: String = RocksDbBackend.Kind
+    override def kind: String = settings.backend.kind
 
     override def newFolder(): File = new File(local, s"db-${number.incrementAndGet()}")
 
     override def open(folder: File, restored: Boolean): KeyedBackend =
-      new RocksDbBackend(folder, restored, RocksDbSettings(settings.compression), shared.native, shared.pages)
+      if (kind == HeapBackend.Kind) new HeapBackend(folder, restored, settings.backend.heap, shared.heap)
+      else new RocksDbBackend(folder, restored, RocksDbSettings(settings.compression), shared.native, shared.pages)
   }
 
   private val properties = Map(
     StateLocation.Encoding -> conf.stateStoreEncodingFormat,
     StateLocation.RowChecksum -> conf.rowChecksumEnabled.toString,
-    StateLocation.MaxParallelism -> settings.maxParallelism.toString
+    StateLocation.MaxParallelism -> settings.maxParallelism.toString,
+    StateLocation.Backend -> settings.backend.kind
   )
 
-  def storage: CheckpointStorage = withMerged
+  val storage: CheckpointStorage =
+    if (settings.backend.driverMemory) new DriverMemoryStorage(id.storeCheckpointLocation().toString, DriverChannel.plugin)
+    else withMerged
 
   /** Where the handle of a checkpoint is. */
   def learn(handle: StateHandle): Unit = handle.merged.foreach(withMerged.learn(handle.ref, _, handle.handleBytes))
@@ -76,7 +81,7 @@ private[spark] final class StateLocation(
     snapshotMade,
     near = Some(near),
     pinned = () => namedByCheckpoints,
-    merged = settings.fileMerging.map(_ => new MergedDestination(() => sharing.get.merger, storeId.folder, folder))
+    merged = settings.fileMerging.map(_ => new MergedDestination(() => sharing.get.merger, storeId.folder, files))
   )
 
   private def near: NearFolder = {
@@ -88,6 +93,23 @@ private[spark] final class StateLocation(
     val handles = new CheckpointFolder(checkpoint, configuration).completed().flatMap(_._1.handles.get(storeId))
     Pinned(handles.map(_.ref).toSet, handles.flatMap(_.files.map(_.storedName)).toSet)
   }
+
+  /** What a version that is not there means here. */
+  def missing(e: StateNotFound): SnaplineException =
+    if (!settings.backend.driverMemory) e
+    else if (files.list("").nonEmpty) {
+      new IncompatibleState(
+        s"The state in ${files.location} is in files; ${BackendSettings.Storage} says that it is in the driver's memory.",
+        s"set ${BackendSettings.Storage} back to filesystem.",
+        e
+      )
+    } else {
+      new StateNotFound(
+        s"The state of ${files.location} was in the memory of a driver (${BackendSettings.Storage}), and the driver that had it has ended: ${e.found}",
+        s"start the query with a new checkpoint; with ${BackendSettings.Storage} set to filesystem, state outlives the driver.",
+        e
+      )
+    }
 
   /** Bytes written under another setting would be read wrongly. */
   private def check(origin: Origin): Unit = properties.foreach { case (name, wanted) =>
@@ -109,10 +131,12 @@ private object StateLocation {
   val Encoding = "encoding"
   val RowChecksum = "rowChecksum"
   val MaxParallelism = "maxParallelism"
+  val Backend = "backend"
 
   def setting(property: String): String = property match {
     case Encoding => "spark.sql.streaming.stateStore.encodingFormat"
     case RowChecksum => "spark.sql.streaming.stateStore.rowChecksum.enabled"
+    case Backend => BackendSettings.Type
     case _ => ProviderSettings.MaxParallelism
   }
 }

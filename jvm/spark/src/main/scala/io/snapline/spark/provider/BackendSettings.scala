@@ -1,0 +1,87 @@
+package io.snapline.spark.provider
+
+import java.util.Locale
+
+import io.snapline.error.InvalidConfiguration
+import io.snapline.spark.SettingValues
+import io.snapline.state.heap.{HeapBackend, HeapMemory, HeapSettings}
+import io.snapline.state.rocksdb.RocksDbBackend
+
+/** Where the working state is, and where snapshots go. Sizes in bytes.
+  *
+  * @param kind
+  *   as in the handle's meta
+  * @param driverMemory
+  *   whether files are kept in the driver's memory
+  * @param heapLimit
+  *   of all heap backends of an executor; 0: none
+  * @param incremental
+  *   whether a snapshot may name table files of an earlier one
+  */
+final case class BackendSettings(
+    kind: String,
+    driverMemory: Boolean,
+    heap: HeapSettings,
+    heapLimit: Long,
+    incremental: Boolean
+)
+
+object BackendSettings {
+  val Type: String = ProviderSettings.Prefix + "state.backend.type"
+  val AsyncSnapshots: String = ProviderSettings.Prefix + "state.backend.hashmap.async-snapshots"
+  val Incremental: String = ProviderSettings.Prefix + "execution.checkpointing.incremental"
+  val Storage: String = ProviderSettings.Prefix + "execution.checkpointing.storage"
+  val MaxStateSize: String = ProviderSettings.Prefix + "execution.checkpointing.storage.max-state-size"
+
+  val names: Set[String] = Set(Type, AsyncSnapshots, HeapMemory.Setting, Incremental, Storage, MaxStateSize)
+
+  private val FileSystem = "filesystem"
+  private val Memory = "memory"
+
+  /** Flink's names of each; the first is ours. */
+  private val storages = Seq(FileSystem, Memory, "jobmanager")
+
+  /** Flink's classic backends, each a backend and a storage. */
+  private val classic = Map(
+    "memorystatebackend" -> (HeapBackend.Kind -> Memory),
+    "fsstatebackend" -> (HeapBackend.Kind -> FileSystem),
+    "rocksdbstatebackend" -> (RocksDbBackend.Kind -> FileSystem)
+  )
+
+  def read(set: Map[String, String]): BackendSettings = {
+    val values = new SettingValues(set)
+    import values.{choice, size}
+    val chosen =
+      set.get(Storage).map(_ => choice(Storage, storages)).map(name => if (name == FileSystem) name else Memory)
+    val (kind, storage) = set.get(Type).map(_.trim.toLowerCase(Locale.ROOT)).flatMap(classic.get) match {
+      case Some((_, implied)) if chosen.exists(_ != implied) =>
+        throw new InvalidConfiguration(
+          s"$Type is '${set(Type)}', which goes with $implied storage, and $Storage is '${set(Storage)}'.",
+          s"leave $Storage out, or set $Type to ${RocksDbBackend.Kind} or ${HeapBackend.Kind}."
+        )
+      case Some(both) => both
+      case None =>
+        choice(
+          Type,
+          Seq(RocksDbBackend.Kind, HeapBackend.Kind, "MemoryStateBackend", "FsStateBackend", "RocksDBStateBackend")
+        ) ->
+          chosen.getOrElse(FileSystem)
+    }
+    if (storage == Memory && kind != HeapBackend.Kind) {
+      throw new InvalidConfiguration(
+        s"$Storage is '${set(Storage)}' and the state backend is $kind, whose files are larger than a driver's memory should hold.",
+        s"set $Type to ${HeapBackend.Kind}, or $Storage to $FileSystem."
+      )
+    }
+    BackendSettings(
+      kind,
+      storage == Memory,
+      HeapSettings(
+        asyncSnapshots = choice(AsyncSnapshots, Seq("true", "false")) == "true",
+        maxStateSize = if (storage == Memory) size(MaxStateSize, 5L << 20, 1, 1L << 30) else 0
+      ),
+      size(HeapMemory.Setting, 0, 1L << 20, 1L << 40),
+      choice(Incremental, Seq("true", "false")) == "true"
+    )
+  }
+}
