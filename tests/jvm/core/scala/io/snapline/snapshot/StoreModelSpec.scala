@@ -19,6 +19,7 @@ abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with Scala
     PropertyCheckConfiguration(minSuccessful = 15)
 
   private val usual = StateSettings(retain = 4, minStale = 1, policy = SnapshotPolicy(minChangelogs = 3))
+
   /** Where one store's files are. */
   protected def storage(files: CheckpointStorage): CheckpointStorage = files
 

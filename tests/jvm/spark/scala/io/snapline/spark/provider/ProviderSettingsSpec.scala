@@ -72,7 +72,8 @@ class ProviderSettingsSpec extends AnyFunSuite {
     assert(read(TableFraction -> "0.8").tableMemory == (0.8 * Runtime.getRuntime.maxMemory).toLong)
     assert(read(Compression -> " ZSTD").compression == "zstd")
     assert(!read(ChangelogCompression -> "None").state.compress)
-    assert(!read(Changelog -> "FALSE").state.changelog && !read(BackendSettings.Incremental -> " false ").state.incremental)
+    assert(!read(Changelog -> "FALSE").state.changelog &&
+      !read(BackendSettings.Incremental -> " false ").state.incremental)
     assert(Seq("0", "1000", "20 kb", "1m").map(text => read(InlineThreshold -> text).state.inlineThreshold) ==
       Seq(0, 1000, 20480, 1 << 20))
     assert(read(MaxParallelism -> " 128 ").maxParallelism == 128)

@@ -55,7 +55,8 @@ private[spark] final class StateLocation(
   )
 
   val storage: CheckpointStorage =
-    if (settings.backend.driverMemory) new DriverMemoryStorage(id.storeCheckpointLocation().toString, DriverChannel.plugin)
+    if (settings.backend.driverMemory)
+      new DriverMemoryStorage(id.storeCheckpointLocation().toString, DriverChannel.plugin)
     else withMerged
 
   /** Where the handle of a checkpoint is. */
