@@ -33,8 +33,12 @@ def test_defaults_are_flinks_but_for_the_retention() -> None:
         PREFIX + "prefer-checkpoint-for-recovery": "false",
         PREFIX + "forced": "false",
     }
-    stores = ("data-inline-threshold", "local-backup.enabled")
-    stores += ("file-merging.enabled", "file-merging.max-file-size")
+    stores = (
+        "data-inline-threshold",
+        "local-backup.enabled",
+        "file-merging.enabled",
+        "file-merging.max-file-size",
+    )
     assert config.of_stores() == {PREFIX + name: config.to_conf()[PREFIX + name] for name in stores}
 
 

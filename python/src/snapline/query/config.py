@@ -180,10 +180,8 @@ class CheckpointConfig:
             if name in fields:
                 values[fields[name]] = _SETTINGS[fields[name]].kind.read(name, text)
             elif name.startswith(CHECKPOINTING) and name not in STORAGE_SETTINGS:
-                raise InvalidConfiguration(
-                    f"{name} is no setting of Snapline.",
-                    f"use one of {', '.join(sorted({*fields, *STORAGE_SETTINGS}))}.",
-                )
+                known = sorted({*fields, *STORAGE_SETTINGS})
+                raise InvalidConfiguration(f"{name} is no setting of Snapline.", f"use one of {', '.join(known)}.")
         return cls(**values)
 
     def _set(self) -> list[tuple[str, Any]]:
