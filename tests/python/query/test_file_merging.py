@@ -68,7 +68,7 @@ def test_from_the_first_checkpoint_to_a_plain_start(spark: SparkSession, tmp_pat
     # Replays: what counts is built on handles in the stores' folders.
     spell(query, 1)
     run(query, MERGING)
-    assert [path.name.partition("_")[0] for path in files(query, "handle")] == ["1", "1"]
+    assert len([path for path in files(query, "handle") if path.name.startswith("1_")]) == 2
     assert files(query, "merged") == sorted([merged_of(query, 1), merged_of(query, 2)])
     assert verify(CheckpointFolder(query.checkpoint)).findings == ()
 
