@@ -96,21 +96,24 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
   }
 
   private def restore(folder: StoreFolder, ref: VersionRef): Restored = {
-    @tailrec def from(aside: Set[VersionRef]): Restored = {
+    @tailrec def from(aside: Set[VersionRef], failures: Seq[SnaplineException]): Restored = {
       // A changelog of the version is nearer than a merged file.
       def isBase(at: VersionRef) =
         !aside(at) && (folder.handles.contains(at) || !folder.changelogs.contains(at) && folder.isMerged(at))
-      val (line, base) = walk(ref, isBase)
+      val (line, base) =
+        try walk(ref, isBase)
+        // That nothing is below a snapshot matters less than what is wrong with it.
+        catch { case e: StateNotFound => throw failures.headOption.getOrElse(e) }
       load(line, base, folder.refs) match {
         case Right(restored) => restored
         case Left(failure) =>
           log.warn(
             s"The snapshot ${base.get} in ${storage.location} is set aside, an older one is tried: ${failure.getMessage}"
           )
-          from(aside + base.get)
+          from(aside + base.get, failures :+ failure)
       }
     }
-    from(Set.empty)
+    from(Set.empty, Nil)
   }
 
   /** The changelogs to apply, newest first, and the snapshot below them; None is the empty store. */

@@ -35,7 +35,8 @@ class FileMergingSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually
     "spark.plugins" -> classOf[SnaplinePlugin].getName,
     "spark.sql.shuffle.partitions" -> Partitions.toString,
     "spark.sql.streaming.stateStore.maintenanceInterval" -> "1h",
-    ProviderSettings.FileMerging -> "true"
+    ProviderSettings.FileMerging -> "true",
+    ProviderSettings.InlineThreshold -> "0"
   )
 
   override def afterAll(): Unit = LocalSpark.stop(spark)
@@ -131,6 +132,27 @@ class FileMergingSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually
     assert(incremental.exists(handle => handle.uploadedFiles < handle.files.size), "tables are shared as ever")
     assert(incremental.forall(_.merged.isDefined))
     assert(query.state(query.newestBatch) == query.expected)
+  }
+
+  test(
+    "with their table files inside the handles, many small stores are one file for each checkpoint, and its metadata"
+  ) {
+    spark.conf.set(ProviderSettings.InlineThreshold, "20k")
+    try {
+      val query = new Counted
+      query.under(retained = 10) { (driver, running) =>
+        (1 to 3).foreach { number =>
+          query.checkpoint(driver, running, number until 40)
+          assert(query.merged.size == number && query.handles.isEmpty && query.tables.isEmpty)
+          assert(query.files("snapline", "").filter(name => Files.isRegularFile(query.root.resolve(name)))
+            .filterNot(_.endsWith(".crc")).size == 2 * number)
+        }
+      }
+      query.under(restore = query.completed.last.checkpoint) { (driver, running) =>
+        query.checkpoint(driver, running, 5 until 10)
+      }
+      assert(query.state(query.newestBatch) == query.expected)
+    } finally spark.conf.set(ProviderSettings.InlineThreshold, "0")
   }
 
   test("a run goes on from handles in merged files, again and again") {
