@@ -73,6 +73,7 @@ lazy val maps = project
     libraryDependencies ++= Dependencies.core.map(_.withConfigurations(None)) ++ Dependencies.jmh,
     Compile / javaSource := baseDirectory.value / "src",
     target := file("target/maps").getAbsoluteFile,
+    Compile / run / mainClass := Some("org.openjdk.jmh.Main"),
     run / fork := true,
     run / javaOptions ++= Seq("-Xmx3g")
   )
