@@ -1,49 +1,101 @@
 package io.snapline.spark.ui
 
-import java.util.UUID
+import java.util.concurrent.{Executors, TimeUnit}
+
+import scala.util.Random
 
 import org.apache.spark.SparkContext
+import org.apache.spark.ui.snapline.UiInternals
 
 import io.snapline.checkpoint._
 import io.snapline.snapshot.{UidClock, VersionRef}
 
-/** Plays the checkpoints of a query with many partitions, as its coordinator sees them, to the tab of an application. */
+/** Plays the checkpoints of a query with many partitions to the tab of an application, and to a coordinator with and without it. */
 object CheckpointsLoad {
+  private val Start = "load"
+  private val random = new Random(7)
 
-  /** @return
-    *   id of the start; milliseconds that the coordinator's thread took for a checkpoint
+  /** Posts what a reporter would: each checkpoint is triggered, and then ends with the figures of its partitions.
+    *
+    * @return
+    *   id of the start
     */
-  def play(context: SparkContext, checkpoints: Int, partitions: Int): Array[String] = {
-    val ui = CheckpointsUi.open(context)
-    val settings = CoordinatorSettings(Some(10000L), tolerableFailures = Int.MaxValue, retained = 2)
-    val reporter = ui.observer("file:/load", settings, durableBatches = false, _ => Some("load"))
-    reporter.started()
-    reporter.planned(Map(0L -> "stateStoreSave"))
-    val coordinator = new CheckpointCoordinator("load", settings)
-    coordinator.history.listen(reporter)
-    coordinator.started("run", Nil, 0, None, 0)
-    reporter.begun("load", UUID.randomUUID())
-    val load = new CheckpointsLoad(coordinator, partitions)
-    val store = new CheckpointsStore(org.apache.spark.ui.snapline.UiInternals.store(context))
-    var busy = 0L
-    (1 to checkpoints).foreach { i =>
-      val begun = System.nanoTime()
-      load.checkpoint(i.toLong)
-      busy += System.nanoTime() - begun
-      // As in life, where checkpoints are seconds apart: the queues are empty in between.
-      while (!store.queries.headOption.exists(q => q.completed + q.failed == i)) Thread.sleep(1)
+  def play(context: SparkContext, checkpoints: Int, partitions: Int): String = {
+    CheckpointsUi.open(context)
+    val store = new CheckpointsStore(UiInternals.store(context))
+    val config = ConfigRecord(10000, 600000, 0, 1, 0, 2, "RETAIN_ON_CANCELLATION", durableBatches = false)
+    UiInternals.post(context, CheckpointingStarted(Start, 1700000000000L, "file:/load", config))
+    UiInternals.post(context, CheckpointingRunBegun(Start, 1700000000000L, "query", "run", Some("load")))
+    var totals = Totals(0, 0, 0, 0, Summary(), Summary(), Summary())
+    (1 to checkpoints).foreach { id =>
+      totals = totals.copy(total = id.toLong)
+      UiInternals.post(context, CheckpointChanged(Start, checkpoint(id.toLong, partitions, CheckpointStatus.InProgress), totals, Nil))
+      val ended = checkpoint(id.toLong, partitions, if (id % 50 == 0) CheckpointStatus.Failed else CheckpointStatus.Completed)
+      totals =
+        if (ended.failed.isDefined) totals.copy(failed = totals.failed + 1)
+        else totals.copy(completed = totals.completed + 1, duration = totals.duration.add(ended.duration))
+      UiInternals.post(context, CheckpointChanged(Start, ended, totals, Seq(columns(partitions))))
+      // As in life, where checkpoints are seconds apart: the queue is never full.
+      if (id % 200 == 0 || id == checkpoints) {
+        while (!store.query(Start).exists(q => q.completed + q.failed == id)) Thread.sleep(1)
+      }
     }
-    Array(store.queries.head.start, (busy / 1e6 / checkpoints).toString)
+    Start
   }
 
-  /** The same without a tab. */
-  def alone(checkpoints: Int, partitions: Int): Double = {
-    val coordinator = new CheckpointCoordinator("load", CoordinatorSettings(Some(10000L), tolerableFailures = Int.MaxValue, retained = 2))
-    coordinator.started("run", Nil, 0, None, 0)
-    val load = new CheckpointsLoad(coordinator, partitions)
+  private def checkpoint(id: Long, partitions: Int, status: CheckpointStatus): CheckpointRecord = {
+    val triggered = 1700000000000L + id * 10000
+    val over = status != CheckpointStatus.InProgress
+    val isFailed = status == CheckpointStatus.Failed
+    val (took, acked) = (500L + random.nextInt(900), if (over) partitions else 0)
+    val (added, whole) = (20000000L + random.nextInt(9999999), 2000000000L + id * 1000)
+    CheckpointRecord(
+      CheckpointRecord.key(Start, id), Start, id, status.name, "CHECKPOINT_RETAINED_ON_CANCELLATION", savepoint = false,
+      id, triggered, if (over) triggered + took else -1, if (over) triggered + took + 50 else -1, added, whole, partitions, acked,
+      discarded = false, if (isFailed) Some("CHECKPOINT_ASYNC_EXCEPTION") else None,
+      if (isFailed) Some("0/17/default: No space left on device") else None,
+      Seq(OperatorRecord(0, "stateStoreSave", partitions, acked, if (over) triggered + took else -1, added, whole))
+    )
+  }
+
+  private def columns(partitions: Int): OperatorPartitions = {
+    def column(least: Int, more: Int): Array[Long] = Array.fill(partitions)(least.toLong + random.nextInt(more))
+    OperatorPartitions(
+      0, partitions, Seq("default"), Array.range(0, partitions), new Array[Int](partitions), column(500, 900),
+      column(10000, 999), column(1000000, 9999), column(1, 9), column(100, 400)
+    )
+  }
+
+  /** Milliseconds that a coordinator takes for a checkpoint and its acknowledgements.
+    *
+    * @param told
+    *   whether it has a reporter, as under the tab
+    */
+  def coordinator(checkpoints: Int, partitions: Int, told: Boolean): Double = {
+    val settings = CoordinatorSettings(Some(10000L), retained = 2)
+    val c = new CheckpointCoordinator("load", settings)
+    val worker = Executors.newSingleThreadScheduledExecutor()
+    val start = CheckpointReporter.Start(Start, "file:/load", ConfigRecord.of(settings, durableBatches = false))
+    if (told) c.history.listen(new CheckpointReporter(start, worker, _ => (), _ => None))
+    c.started("run", Nil, 0, None, 0)
+    val clock = new UidClock
+    val stores = (0 until partitions).map(StoreId(0, _, "default"))
+    val expected = stores.toSet
     val begun = System.nanoTime()
-    (1 to checkpoints).foreach(i => load.checkpoint(i.toLong))
-    (System.nanoTime() - begun) / 1e6 / checkpoints
+    (1L to checkpoints.toLong).foreach { batch =>
+      val at = batch * 10000
+      val id = c.batchPlanned(batch, expected, at).get
+      stores.foreach { store =>
+        val handle = StateHandle(VersionRef(batch + 1, clock.next()), Nil, 1000000, 1, 10000, 2, 300, 500)
+        c.acknowledged(Acknowledgement("load", "run", id, store, handle), at + 900)
+      }
+      c.batchCommitted(batch, at + 1200)
+      c.metadataWritten(id, 100000, at + 1300)
+    }
+    val took = (System.nanoTime() - begun) / 1e6 / checkpoints
+    worker.shutdown()
+    worker.awaitTermination(10, TimeUnit.MINUTES)
+    took
   }
 
   /** Bytes in use behind two collections. */
@@ -51,30 +103,5 @@ object CheckpointsLoad {
     System.gc()
     System.gc()
     Runtime.getRuntime.totalMemory - Runtime.getRuntime.freeMemory
-  }
-}
-
-private final class CheckpointsLoad(coordinator: CheckpointCoordinator, partitions: Int) {
-  private val clock = new UidClock
-  private val stores = (0 until partitions).map(StoreId(0, _, "default"))
-  private val expected = stores.toSet
-  private val random = new java.util.Random(7)
-
-  /** Ten seconds after the one before; one in fifty fails, with a store missing. */
-  def checkpoint(batch: Long): Unit = {
-    val at = 1700000000000L + batch * 10000
-    val id = coordinator.batchPlanned(batch, expected, at).get
-    val isFailed = batch % 50 == 0
-    stores.drop(if (isFailed) 1 else 0).foreach { store =>
-      val took = 200L + random.nextInt(900)
-      val handle = StateHandle(VersionRef(batch + 1, clock.next()), Nil, 1000000L + random.nextInt(9999), 1, 10000L + random.nextInt(999), 2, took / 2, 500)
-      coordinator.acknowledged(Acknowledgement("load", "run", id, store, handle), at + took)
-    }
-    if (isFailed) coordinator.declined(Decline("load", "run", id, stores.head, FailureReason.AsyncFailure, "No space left on device"), at + 1200)
-    else {
-      coordinator.batchCommitted(batch, at + 1200)
-      coordinator.metadataWritten(id, 100000, at + 1300)
-    }
-    ()
   }
 }

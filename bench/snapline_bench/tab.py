@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from snapline_bench import cpu
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.nulljar import compiled
@@ -26,10 +27,11 @@ class Sizes:
     checkpoints: int = 10_000
     partitions: int = 2_000
     requests: int = 15
+    coordinated: int = 50
     memory: str = "2g"
 
 
-QUICK = Sizes(checkpoints=1_000, partitions=500, requests=5)
+QUICK = Sizes(checkpoints=1_000, partitions=500, requests=5, coordinated=20)
 REPS = 1
 PAGES = {
     "queries_ms": "first page ms",
@@ -40,7 +42,7 @@ PAGES = {
     "partitions_ms": "partitions ms",
     "rest_ms": "REST, 100 of the history, ms",
 }
-FIGURES = {**PAGES, "heap_mb": "heap MB", "waits": "coordinator, of that without a tab"}
+FIGURES = {**PAGES, "heap_mb": "heap MB", "waits": "coordinator, of that without a tab", "others": "other load, cores"}
 GOALS = [
     *(Goal(figure, Part.ABSOLUTE, "", 500.0, EVERYTHING) for figure in PAGES),
     Goal("heap_mb", Part.ABSOLUTE, "", 32.0, BY_DEFAULT),
@@ -72,10 +74,12 @@ def measure(job: Job) -> Result:
     spark = open_session(provider, load_jar, job.scratch, "60s", sizes.memory)
     jvm, context = spark._jvm, spark.sparkContext
     load = jvm.io.snapline.spark.ui.CheckpointsLoad
-    load.alone(min(300, sizes.checkpoints), sizes.partitions)  # compiled by now
-    alone = load.alone(min(300, sizes.checkpoints), sizes.partitions)
+    load.coordinator(sizes.coordinated, sizes.partitions, True)  # compiled by now
+    # In turns, so that other load falls on both.
+    turns = [[load.coordinator(sizes.coordinated, sizes.partitions, told) for told in (True, False)] for _ in range(3)]
+    waits = median(told for told, _ in turns) / median(alone for _, alone in turns)
     before = load.heap()
-    start, busy = load.play(context._jsc.sc(), sizes.checkpoints, sizes.partitions)
+    start = load.play(context._jsc.sc(), sizes.checkpoints, sizes.partitions)
     heap = load.heap() - before
     root = f"http://localhost:{context.uiWebUrl.rpartition(':')[2]}"
     query = f"{root}/checkpoints/query/?id={start}"
@@ -88,13 +92,15 @@ def measure(job: Job) -> Result:
         "partitions_ms": f"{root}/checkpoints/checkpoint/?id={start}&checkpoint={sizes.checkpoints - 1}",
         "rest_ms": f"{root}/api/v1/applications/{context.applicationId}/checkpoints/{start}",
     }
+    before_pages = cpu.read()
     taken = {name: [_fetch(address) for _ in range(sizes.requests)] for name, address in addresses.items()}
     spark.stop()
     return {
         "figures": {
             **{name: median(ms for ms, _ in all_of) for name, all_of in taken.items()},
             "heap_mb": heap / 2**20,
-            "waits": float(busy) / alone,
+            "waits": waits,
+            "others": cpu.read().since(before_pages).others,
         },
         "batches": [
             {"page": name, "ms": ms, "bytes": length} for name, all_of in taken.items() for ms, length in all_of

@@ -18,7 +18,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--window-size=1280,960",
+    "--window-size=1280,1200",
 )
 
 

@@ -45,7 +45,7 @@ private[spark] final class CheckpointPage(store: CheckpointsStore) extends Page 
   }
 
   private def facts(c: CheckpointRecord): Node = Html.facts(
-    "Status" -> (Html.status(c.statusName) ++ Html.text(if (c.discarded) " removed since" else "")),
+    "Status" -> (Html.status(c.statusName) ++ Html.text(if (c.discarded) " discarded" else "")),
     "Batch" -> Html.text(c.batch.toString),
     "Properties" -> Html.text(c.propertiesName),
     "Acknowledged" -> HistoryView.acknowledged(c),

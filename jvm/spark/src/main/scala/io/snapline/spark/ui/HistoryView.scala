@@ -82,7 +82,7 @@ private[ui] final class HistoryView(store: CheckpointsStore) extends QueryView {
     </tr>
 
   private def details(c: CheckpointRecord): NodeSeq = {
-    val notes = (if (c.savepoint) Seq("savepoint") else Nil) ++ (if (c.discarded) Seq("removed since") else Nil)
+    val notes = (if (c.savepoint) Seq("savepoint") else Nil) ++ (if (c.discarded) Seq("discarded") else Nil)
     if (c.failed.isDefined) failure(c) else Html.text(notes.mkString(", "))
   }
 }

@@ -93,7 +93,7 @@ private[ui] final class OverviewView(store: CheckpointsStore) extends QueryView 
     )
   }
 
-  private def removed(c: CheckpointRecord): NodeSeq = Html.text(if (c.discarded) "removed since" else "")
+  private def removed(c: CheckpointRecord): NodeSeq = Html.text(if (c.discarded) "discarded" else "")
 
   private def none(kind: String): Node = <tr><td>{kind}</td><td colspan="7">{Display.None}</td></tr>
 }

@@ -36,9 +36,9 @@ private[ui] final class Plot(
     else
       <figure class="d-inline-block me-4 mb-3">
         <figcaption><strong>{title}</strong>{legend}</figcaption>
-        <svg viewBox={s"0 0 $Width $Height"} width={Width.toString} height={
-        Height.toString
-      } style="max-width: 100%; height: auto" role="img" aria-label={summary}>
+        <svg viewBox={s"0 0 $Width $Height"} width={Shown.toString} style="max-width: 100%; height: auto" role="img" aria-label={
+        summary
+      }>
           {grid}{lines.map(draw)}{failures.map(mark)}
         </svg>
       </figure>
@@ -101,6 +101,8 @@ private[ui] final class Plot(
 }
 
 private[ui] object Plot {
+  /** Two beside each other on a small screen. */
+  private val Shown = 590
   private val Width = 620
   private val Height = 200
   private val Left = 76
