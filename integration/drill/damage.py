@@ -113,8 +113,12 @@ def half_uploaded(there: Checkpoints) -> None:
 
 
 def all_metadata_cut(there: Checkpoints) -> None:
+    """And the logs do not reach back to the first batch, so that there is nothing to begin a replay with."""
     for path in there.metadata_files():
         cut(path)
+    for log in ("offsets", "commits"):
+        if there.entry(log, 0).exists():
+            remove(there.entry(log, 0))
 
 
 # ---- _metadata -> its handles -> its table files -> the logs below, when a checkpoint is subsumed
