@@ -7,7 +7,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from snapline_bench import aggregation, incremental, keyed, latency, merging, provider, restart, slow, tab, workers
+from snapline_bench import (
+    aggregation,
+    incremental,
+    keyed,
+    latency,
+    merging,
+    provider,
+    recovery,
+    restart,
+    slow,
+    tab,
+    workers,
+)
 from snapline_bench.goal import Goal
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import Provider
@@ -141,6 +153,19 @@ TAB = Bench(
     tab.NAMES,
     tab.choose,
 )
+RECOVERY = Bench(
+    "recovery",
+    recovery.measure,
+    asdict(recovery.Sizes()),
+    asdict(recovery.QUICK),
+    recovery.REPS,
+    recovery.FIGURES,
+    (),
+    recovery.GOALS,
+    recovery.NAMES,
+    recovery.choose,
+)
 BENCHES = {
-    bench.name: bench for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS, SLOW, MERGING, TAB)
+    bench.name: bench
+    for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS, SLOW, MERGING, TAB, RECOVERY)
 }

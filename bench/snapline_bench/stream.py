@@ -30,14 +30,18 @@ class Workload:
 class Stream:
     """Runs a workload over the batches landed in its folder; owns that folder, not the checkpoint."""
 
-    def __init__(self, spark: SparkSession, workload: Workload, folder: Path, checkpoint: Path | str) -> None:
+    def __init__(
+        self, spark: SparkSession, workload: Workload, folder: Path, checkpoint: Path | str, goes_on: bool = False
+    ) -> None:
+        """`goes_on`: after what a process before this one has landed there, if any."""
         self.landing = folder / "landing"
         self._staging = folder / "staging"
-        self._landed = 0
         self._reported = 0
         for made in (self.landing, self._staging):
-            shutil.rmtree(made, ignore_errors=True)
-            made.mkdir(parents=True)
+            if not goes_on:
+                shutil.rmtree(made, ignore_errors=True)
+            made.mkdir(parents=True, exist_ok=goes_on)
+        self._landed = len(list(self.landing.iterdir()))
         source = (
             spark.readStream.schema(workload.schema)
             .option("maxFilesPerTrigger", FILES_A_BATCH)

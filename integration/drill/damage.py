@@ -40,11 +40,10 @@ class Checkpoints:
         """One of a checkpoint."""
         return self.folder / next(iter(self.read(place).handle_names()))
 
-    def table(self, place: int = 0) -> Path:
-        """A table file that only this checkpoint names."""
+    def tables(self, place: int = 0) -> list[Path]:
+        """Table files that only this checkpoint names."""
         named = [tables(self.read(each)) for each in range(len(self.metadata_files()))]
-        others = (names for each, names in enumerate(named) if each != place)
-        return self.folder / min(named[place].difference(*others))
+        return [self.folder / name for name in sorted(named.pop(place).difference(*named))]
 
     def entry(self, log: str, batch: int) -> Path:
         return self.folder / log / str(batch)
@@ -101,7 +100,7 @@ def remove(path: Path) -> None:
 
 def half_uploaded(there: Checkpoints) -> None:
     """Table files and a handle that no checkpoint names yet, and what was about to become one."""
-    table = there.table()
+    table = there.tables()[0]
     cut(Path(shutil.copy(table, table.with_name(f"{UID}.sst"))))
     cut(Path(shutil.copy(table, table.with_name(f"{UID}.sst.tmp"))))
     handle = there.handle()
@@ -114,19 +113,22 @@ def half_uploaded(there: Checkpoints) -> None:
 
 
 def all_metadata_cut(there: Checkpoints) -> None:
+    """And the logs do not reach back to the first batch, so that there is nothing to begin a replay with."""
     for path in there.metadata_files():
         cut(path)
+    for log in ("offsets", "commits"):
+        if there.entry(log, 0).exists():
+            remove(there.entry(log, 0))
 
 
 # ---- _metadata -> its handles -> its table files -> the logs below, when a checkpoint is subsumed
 
 
 def half_subsumed(there: Checkpoints) -> None:
-    """The oldest: its metadata is gone, and one of the handles; the rest is still there."""
-    handle, table = there.handle(-1), there.table(-1)
-    remove(there.metadata_files()[-1])
-    remove(handle)
-    remove(table)
+    """The oldest: its metadata is gone, one of the handles, and one of the tables that it does not share, if any."""
+    gone = [there.metadata_files()[-1], there.handle(-1), *there.tables(-1)[:1]]
+    for path in gone:
+        remove(path)
 
 
 def half_purged(there: Checkpoints) -> None:
@@ -193,8 +195,8 @@ USES_OLDER: Mapping[str, Damage] = {
     "metadata_empty": lambda there: there.metadata_files()[0].write_bytes(b""),
     "handle_cut": lambda there: cut(there.handle()),
     "handle_missing": lambda there: remove(there.handle()),
-    "table_cut": lambda there: cut(there.table()),
-    "table_missing": lambda there: remove(there.table()),
+    "table_cut": lambda there: cut(there.tables()[0]),
+    "table_missing": lambda there: remove(there.tables()[0]),
 }
 """The newest checkpoint is set aside, and the one before it taken."""
 
@@ -213,7 +215,6 @@ NO_HARM: Mapping[str, Damage] = {
 
 REFUSED: Mapping[str, Damage] = {
     "all_metadata_cut": all_metadata_cut,
-    "mark_missing": lambda there: remove(there.folder / INTERVAL_MARK),
     "commit_missing": lambda there: remove(after_newest(there, "commits")),
     "commit_cut": lambda there: cut(after_newest(there, "commits")),
     "offsets_missing": lambda there: remove(after_newest(there, "offsets")),
@@ -221,4 +222,7 @@ REFUSED: Mapping[str, Damage] = {
     "journal_cut": journal_cut,
     "hidden_lost": hidden_lost,
 }
-"""No checkpoint will do: an error with a code says so."""
+"""No checkpoint will do: an error with a code says so, and no batch is run."""
+
+FAILS: Mapping[str, Damage] = {"mark_missing": lambda there: remove(there.folder / INTERVAL_MARK)}
+"""It looks like a query all of whose batches are durable: the store that does not find its state says so."""

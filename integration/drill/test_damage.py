@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from .check import check_output
-from .damage import NO_HARM, REFUSED, USES_OLDER, Checkpoints
+from .check import check_output, rows_in_sqlite
+from .damage import FAILS, NO_HARM, REFUSED, USES_OLDER, Checkpoints
 from .expected import Results, expect, make_input
 from .feed import Feed
 from .life import Life
 from .work import Orders, Work
 
-FILES = 60
+FILES = 30
 RETAINED, LAG = 3, 2
 # With what can be lost, the function that depends on the order takes part.
 BOTH, ONE = ("chains", "totals"), ("totals",)
-CASES = {**USES_OLDER, **NO_HARM, **REFUSED}
+CASES = {**USES_OLDER, **NO_HARM, **REFUSED, **FAILS}
 
 
 @dataclass(frozen=True)
@@ -44,28 +44,26 @@ def lived(request: pytest.FixtureRequest, files: str, tmp_path_factory: pytest.T
     base = tmp_path_factory.mktemp("damage")
     batches = make_input(base / "files", FILES)
 
-    def work(name: str, queries: tuple[str, ...]) -> Work:
+    def work(name: str, queries: tuple[str, ...], interval: float = 0.5) -> Work:
         return Work(
             folder=str(base / name),
             source=str(base / "input"),
             format=request.param,
-            interval=1.0,
+            interval=interval,
             retained=RETAINED,
             queries=queries,
             tables=queries,
         )
 
-    killed = work("killed", BOTH)
+    killed, local = work("killed", BOTH), str(base / "local")
     feed = Feed(base / "files", [killed])
-
-    def fits() -> bool:
-        return all(Checkpoints(killed.checkpoint(query)).fits(RETAINED, LAG) for query in BOTH)
-
-    lives, local = 0, str(base / "local")
-    while not fits():
-        log = base / f"killed-{lives}.log"
-        assert Life(Orders(works=[killed], local=local, ends=False, files=files), log, feed).kill_when(fits), log
-        lives += 1
+    # The second life takes a checkpoint at its first batch and no other: what follows only a replay brings back.
+    for interval, lag in ((0.5, 0), (3600, LAG)):
+        orders = Orders(works=[work("killed", BOTH, interval)], local=local, ends=False, files=files)
+        life = Life(orders, base / f"killed-{lag}.log", feed)
+        checkpoints = [Checkpoints(killed.checkpoint(query)) for query in BOTH]
+        assert life.kill_when(lambda: all(each.fits(RETAINED, lag) for each in checkpoints)), life.log  # noqa: B023
+    assert all(each.fits(RETAINED, LAG) for each in checkpoints)
     given = feed.given + 1
     feed.give(given)
     works = [work(case, BOTH if case in USES_OLDER else ONE) for case in CASES]
@@ -100,4 +98,11 @@ def test_a_coded_error_says_what_is_wrong(lived: Lived, case: str) -> None:
     log = lived.log_of(case)
     failure = next(line for line in log.splitlines() if line.startswith(f"failed {case}"))
     assert "[SNAPLINE-DAMAGED]" in failure
-    assert not (lived.base / case / "state.json").exists()
+    assert "Replaying batch" not in log
+    assert rows_in_sqlite(lived.base / case / "totals.db") == rows_in_sqlite(lived.base / "killed" / "totals.db")
+
+
+@pytest.mark.parametrize("case", FAILS)
+def test_a_store_that_does_not_find_its_state_fails_the_query(lived: Lived, case: str) -> None:
+    assert "[SNAPLINE-NOT-FOUND] Version " in lived.log_of(case)
+    assert rows_in_sqlite(lived.base / case / "totals.db") == rows_in_sqlite(lived.base / "killed" / "totals.db")

@@ -40,6 +40,8 @@ CHOSEN = os.environ.get("SNAPLINE_MODES", " ".join(MODES)).split()
 
 ROUND = 20
 """Kills at most, before all is taken in and compared."""
+FILES = 16
+"""As many as a query takes in while its driver is killed so often, and some for the life that ends the round."""
 MOST_EVENTS = 2
 """After which a life is killed, for each query: entries that come to its logs, two for each batch."""
 
@@ -58,7 +60,7 @@ class Lived:
 @pytest.fixture(scope="module")
 def lived(files: str, tmp_path_factory: pytest.TempPathFactory) -> Lived:
     base = tmp_path_factory.mktemp("lived")
-    batches = make_input(base / "files", min(40, 6 + 2 * min(ROUND, KILLS)))
+    batches = make_input(base / "files", FILES)
     archive = base / "classes.jsa"
     work = Work(folder=str(base / "work"), plain=True)
     Feed(base / "files", [work]).give_all()
