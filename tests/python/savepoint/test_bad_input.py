@@ -25,6 +25,7 @@ from snapline.errors import (
 from snapline.format.frame import crc32c
 from snapline.query import LocalFiles
 from snapline.savepoint import SavepointFile, create_savepoint, read_savepoint, read_state, restore_savepoint
+from snapline.savepoint.dispose import dispose_savepoint
 
 from .queries import StatefulQuery
 
@@ -196,3 +197,18 @@ def test_a_restore_that_is_cut_short_cannot_be_started(
         query.run("target")
     assert not (target / "commits").exists()
     assert sorted(path.name for path in (target / "offsets").iterdir() if path.name.isdigit()) == ["1", "2"]
+
+
+def test_a_savepoint_that_is_cut_short_is_none(
+    spark: SparkSession, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "half"
+    monkeypatch.setattr("snapline.savepoint.create.spark_checksums", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        create_savepoint(spark, str(made / "checkpoint"), str(target))
+    refused(spark, target, NotACheckpoint, "never finished")
+    dispose_savepoint(LocalFiles(target))
+    assert not target.exists()
+    with pytest.raises(NotACheckpoint):
+        dispose_savepoint(LocalFiles(made / "checkpoint"))
+    assert (made / "checkpoint/metadata").exists()

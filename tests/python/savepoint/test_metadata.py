@@ -84,6 +84,11 @@ def test_operators_say_which_states_cannot_move() -> None:
     assert json.loads(operator().text)["name"] == "dedupe"
 
 
+def test_without_a_key_there_is_one_partition() -> None:
+    assert operator().is_spread
+    assert not operator(kind="first").is_spread
+
+
 @pytest.mark.parametrize(
     ("family", "folder"),
     [("total", "total"), ("_x", "%5Fx"), ("$ttl_x", "$ttl_x"), ("a b/c", "a%20b%2Fc"), ("größe", "gr%C3%B6%C3%9Fe")],

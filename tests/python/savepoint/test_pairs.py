@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from snapline.savepoint import create_savepoint, read_state, restore_savepoint
@@ -11,19 +12,20 @@ from snapline.savepoint import create_savepoint, read_state, restore_savepoint
 from .queries import StatefulQuery
 
 # integration/savepoints has every pair of them.
-STATIONS = (3, 1, 8, 12, 4, 6, 200, 2)
+STATIONS = {"aggregation": (12, 200, 4, 6, 2), "keyed-function": (3, 1, 8, 2)}
 
 
-def test_the_state_stays_the_same(spark: SparkSession, tmp_path: Path) -> None:
-    query = StatefulQuery(spark, tmp_path, "keyed-function")
+@pytest.mark.parametrize("name", STATIONS)
+def test_the_state_stays_the_same(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    query = StatefulQuery(spark, tmp_path, name)
     query.add_input(range(2))
     query.run("0")
     before = query.state("0")
-    for step, parallelism in enumerate(STATIONS, 1):
+    for step, parallelism in enumerate(STATIONS[name], 1):
         savepoint = str(tmp_path / f"savepoint-{step}")
         create_savepoint(spark, str(tmp_path / str(step - 1)), savepoint)
         restore_savepoint(spark, savepoint, str(tmp_path / str(step)), parallelism=parallelism)
-    assert query.state(str(len(STATIONS))) == before
+    assert query.state(str(step)) == before
 
 
 def test_each_key_is_where_spark_looks_for_it(spark: SparkSession, tmp_path: Path) -> None:

@@ -60,6 +60,12 @@ class OperatorLayout:
         return json.dumps(self.json)
 
     @property
+    def is_spread(self) -> bool:
+        """Whether it has a key, and as many partitions as the query; else all is in one."""
+        states = (family for store in self.json["stores"] for family in store["states"])
+        return any(family["placement"]["kind"] != "first" for family in states)
+
+    @property
     def states(self) -> Iterator[StateKey]:
         """All of them, store by store."""
         for store, families in self.stores.items():

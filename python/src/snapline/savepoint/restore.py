@@ -84,7 +84,7 @@ def restore_savepoint(
     offsets = moved_offsets(metadata.offsets, changed)
     uids = {}
     for operator in metadata.operators:
-        partitions = _parallelism_of(operator, metadata, wanted)
+        partitions = wanted if operator.is_spread else 1
         progress(f"{operator.title}, {partitions} partitions")
         settings = offsets.decode().split("\n")[1]
         uids[str(operator.id)] = _write(session, target, metadata.batch, settings, operator, partitions, tables)
@@ -122,7 +122,7 @@ def check_parallelism(session: SparkSession, metadata: SavepointMetadata, wanted
     fixed = [
         f"{operator.title}: {why}"
         for operator in metadata.operators
-        if operator.parallelism != wanted
+        if operator.is_spread and operator.parallelism != wanted
         for why in sorted(set(operator.fixed.values()))
     ]
     if fixed:
@@ -130,11 +130,6 @@ def check_parallelism(session: SparkSession, metadata: SavepointMetadata, wanted
             f"these operators have to keep {metadata.parallelism} partitions: {'; '.join(fixed)}.",
             f"restore with --parallelism {metadata.parallelism}.",
         )
-
-
-def _parallelism_of(operator: OperatorLayout, metadata: SavepointMetadata, wanted: int) -> int:
-    """An operator without a key has one partition, whatever the others have."""
-    return wanted if operator.parallelism == metadata.parallelism else operator.parallelism
 
 
 def _tables(session: SparkSession, source: Files, operator: OperatorLayout) -> dict[str, list[DataFrame]]:
@@ -159,7 +154,7 @@ def _copy_spark_files(source: Files, target: Files, metadata: SavepointMetadata,
         text = source.read(file.name)
         if is_operator_file(name):
             operator = next(each for each in metadata.operators if each.id == int(name.split("/")[1]))
-            partitions = _parallelism_of(operator, metadata, wanted)
+            partitions = wanted if operator.is_spread else 1
             name, text = moved_operator_file(name, text, target.location, metadata.batch, partitions)
         target.write_new(name, text)
 

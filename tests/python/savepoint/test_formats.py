@@ -1,0 +1,48 @@
+"""Spark's other checkpoint format, and its other encoding of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from snapline.savepoint import create_savepoint, restore_savepoint
+
+from .queries import StatefulQuery
+
+FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
+CHECKSUM = "spark.sql.streaming.stateStore.rowChecksum.enabled"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("join", {FORMAT: "2"}),
+        ("keyed-function", {FORMAT: "2"}),
+        ("transform-with-state", {ENCODING: "avro"}),
+        ("aggregation", {CHECKSUM: "true"}),
+    ],
+)
+def test_goes_on(spark: SparkSession, tmp_path: Path, name: str, settings: dict[str, str]) -> None:
+    for setting, value in settings.items():
+        spark.conf.set(setting, value)
+    try:
+        query = StatefulQuery(spark, tmp_path, name)
+        query.add_input(range(2))
+        query.run("whole")
+        since = 1 + max(int(file.name) for file in (tmp_path / "whole-output").iterdir())
+        before = query.state("whole")
+        assert sum(rows for rows, _ in before.values()) > 0
+        create_savepoint(spark, str(tmp_path / "whole"), str(tmp_path / "savepoint"))
+        restore_savepoint(spark, str(tmp_path / "savepoint"), str(tmp_path / "wider"), parallelism=3)
+        assert query.state("wider") == before
+        query.add_input(range(2, 4))
+        query.run("whole")
+        query.run("wider")
+        assert query.output("wider") == query.output("whole", since)
+        assert query.state("wider") == query.state("whole")
+    finally:
+        for setting in settings:
+            spark.conf.unset(setting)
