@@ -36,7 +36,9 @@ private[ui] final class Plot(
     else
       <figure class="d-inline-block me-4 mb-3">
         <figcaption><strong>{title}</strong>{legend}</figcaption>
-        <svg viewBox={s"0 0 $Width $Height"} width={Shown.toString} style="max-width: 100%; height: auto" role="img" aria-label={
+        <svg viewBox={s"0 0 $Width $Height"} width={
+        Shown.toString
+      } style="max-width: 100%; height: auto" role="img" aria-label={
         summary
       }>
           {grid}{lines.map(draw)}{failures.map(mark)}
@@ -101,6 +103,7 @@ private[ui] final class Plot(
 }
 
 private[ui] object Plot {
+
   /** Two beside each other on a small screen. */
   private val Shown = 590
   private val Width = 620
