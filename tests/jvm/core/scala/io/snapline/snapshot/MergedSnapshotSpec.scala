@@ -49,7 +49,7 @@ class MergedSnapshotSpec extends AnyFunSuite {
         StoreFixture.origin,
         _ => (),
         near = Some(NearFolder(near, new HadoopCheckpointStorage(new Path(near.toURI), new Configuration))),
-        merged = Some(new MergedDestination(() => merger, store(n), fixture.plainStorage))
+        merged = Some(new MergedDestination(() => merger, store(n), fixture.plainStorage, () => ()))
       )
       opened :+= state
       state

@@ -35,10 +35,19 @@ private[snapshot] final class OwnFile(storage: CheckpointStorage) extends Handle
   *   the executor's; asked for when there is a snapshot
   * @param store
   *   the store's folder, relative to the checkpoint
+  * @param makeFolder
+  *   makes that folder
   */
-final class MergedDestination(shared: () => HandleMerger, store: String, storage: CheckpointStorage)
-    extends HandleDestination {
+final class MergedDestination(
+    shared: () => HandleMerger,
+    store: String,
+    storage: CheckpointStorage,
+    makeFolder: () => Unit
+) extends HandleDestination {
   private val own = new OwnFile(storage)
+
+  /** Spark's reader of state takes the folders that are there for all the partitions that there are. */
+  private lazy val folderMade: Unit = makeFolder()
 
   override def expect(version: Long): AutoCloseable = shared().expect(version)
 
@@ -46,6 +55,7 @@ final class MergedDestination(shared: () => HandleMerger, store: String, storage
       done: Either[Exception, StoredHandle] => Unit
   ): Unit = {
     val merger = shared()
+    folderMade
     // Compressed, they are less.
     val raw = local.small.map(_.length()).sum + MergedDestination.MetaAllowance
     if (!merger.hasRoom(raw)) own.put(meta, local)(done)

@@ -103,6 +103,9 @@ final class HadoopCheckpointStorage(root: Path, configuration: Configuration) ex
     } catch { case _: StateNotFound => Nil }
   }
 
+  /** There may be nothing in it. */
+  def makeFolder(): Unit = wrap("make", root)(fileSystem.mkdirs(root): Unit)
+
   override def delete(name: String): Boolean = {
     val path = new Path(root, name)
     wrap("delete", path)(fileSystem.delete(path, false))

@@ -82,7 +82,9 @@ private[spark] final class StateLocation(
     snapshotMade,
     near = Some(near),
     pinned = () => namedByCheckpoints,
-    merged = settings.fileMerging.map(_ => new MergedDestination(() => sharing.get.merger, storeId.folder, files))
+    merged = settings.fileMerging.map { _ =>
+      new MergedDestination(() => sharing.get.merger, storeId.folder, files, () => files.makeFolder())
+    }
   )
 
   private def near: NearFolder = {
