@@ -85,4 +85,4 @@ def test_other_names_are_not(name: str, value: str) -> None:
 
 
 def test_settings_of_storage_are_none_of_checkpoints() -> None:
-    assert CheckpointConfig.from_conf({STORAGE: "memory", SIZE: "1m", INCREMENTAL: "true"}) == CheckpointConfig()
+    assert CheckpointConfig.from_conf({STORAGE: "memory", SIZE: "1m"}) == CheckpointConfig()
