@@ -15,7 +15,7 @@ from .work import Orders
 
 ROOT = Path(__file__).parents[2]
 JOB = "integration.drill.job"
-LIFE_SECONDS = 600
+LIFE_SECONDS = 1200
 """No life lasts as long: something hangs."""
 POLL = 0.02
 LOGS = ("offsets", "commits")

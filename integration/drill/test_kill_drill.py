@@ -40,9 +40,9 @@ CHOSEN = os.environ.get("SNAPLINE_MODES", " ".join(MODES)).split()
 
 ROUND = 20
 """Kills at most, before all is taken in and compared."""
-FILES = 16
-"""As many as a query takes in while its driver is killed so often, and some for the life that ends the round."""
-MOST_EVENTS = 2
+FILES = min(24, 8 + KILLS)
+"""More than a query takes in while its driver is killed so often: what is left is for the life that ends the round."""
+MOST_EVENTS = 4
 """After which a life is killed, for each query: entries that come to its logs, two for each batch."""
 
 
