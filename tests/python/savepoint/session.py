@@ -14,8 +14,6 @@ def make_session() -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
         "spark.ui.enabled": "false",
-        # A busy machine takes its time to start a Python worker.
-        "spark.python.authenticate.socketTimeout": "120s",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.streaming.stateStore.minDeltasForSnapshot": "2",
