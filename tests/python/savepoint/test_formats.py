@@ -1,4 +1,4 @@
-"""Spark's other checkpoint format, and its other encoding of rows."""
+"""Spark's other checkpoint format, its other encoding of rows, and from one backend into the other."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from snapline.errors import IncompatibleState
 from snapline.savepoint import create_savepoint, restore_savepoint
 
 from .queries import StatefulQuery
 
 FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
+BACKEND = "spark.snapline.state.backend.type"
 CHECKSUM = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 
 
@@ -46,3 +48,29 @@ def test_goes_on(spark: SparkSession, tmp_path: Path, name: str, settings: dict[
     finally:
         for setting in settings:
             spark.conf.unset(setting)
+
+
+@pytest.mark.parametrize("backends", [("hashmap", "rocksdb"), ("rocksdb", "hashmap")], ids="-".join)
+def test_into_the_other_backend(spark: SparkSession, tmp_path: Path, backends: tuple[str, str]) -> None:
+    query = StatefulQuery(spark, tmp_path, "keyed-function")
+    query.add_input(range(2))
+    before, after = backends
+    try:
+        spark.conf.set(BACKEND, before)
+        query.run("one")
+        state = query.state("one")
+        create_savepoint(spark, str(tmp_path / "one"), str(tmp_path / "savepoint"))
+        spark.conf.set(BACKEND, after)
+        with pytest.raises(IncompatibleState, match=BACKEND):
+            create_savepoint(spark, str(tmp_path / "one"), str(tmp_path / "other"))
+        restore_savepoint(spark, str(tmp_path / "savepoint"), str(tmp_path / "two"), parallelism=3)
+        assert query.state("two") == state
+        query.add_input(range(2, 3))
+        query.run("two")
+        spark.conf.set(BACKEND, before)
+        query.run("one")
+        expected = query.state("one")
+        spark.conf.set(BACKEND, after)
+        assert query.state("two") == expected
+    finally:
+        spark.conf.unset(BACKEND)

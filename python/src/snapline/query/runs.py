@@ -122,8 +122,10 @@ class Runs:
 
     @property
     def session(self) -> SparkSession:
-        """The query's."""
-        return self._session
+        """The query's, with the settings that are for this query alone."""
+        from snapline.savepoint.java_api import session_with
+
+        return session_with(self._session, self._of_query)
 
     @property
     def location(self) -> str:

@@ -77,13 +77,13 @@ def start(
     if config.takes_checkpoints:
         check_replayable(writer, config.forced)
     writer.option(LOCATION, location)
+    settings = backend_settings(state_backend, None)
     if from_savepoint is not None:
         from snapline.savepoint.begin import begin_from
 
-        begin_from(writer, location, from_savepoint, parallelism, path)
+        begin_from(writer, location, from_savepoint, parallelism, path, settings)
     elif parallelism is not None:
         raise InvalidConfiguration("parallelism is that of a savepoint's state.", "give from_savepoint= too.")
-    settings = backend_settings(state_backend, None)
     runs = Runs(writer, config, HadoopFiles(session, location), location, path, table, settings)
     return SupervisedQuery.started(runs, restart or NoRestart(), restore, listeners)
 

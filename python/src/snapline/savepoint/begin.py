@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.logical_plan import WriterSettings
+from snapline.savepoint.java_api import session_with
 from snapline.savepoint.metadata import read_savepoint
 from snapline.savepoint.restore import RESTORED, restore_savepoint
 
@@ -19,16 +21,22 @@ _FILE_SINKS = ("parquet", "orc", "json", "csv", "text")
 
 
 def begin_from(
-    writer: DataStreamWriter, location: str, savepoint: str, parallelism: int | None, path: str | None
+    writer: DataStreamWriter,
+    location: str,
+    savepoint: str,
+    parallelism: int | None,
+    path: str | None,
+    settings: Mapping[str, str],
 ) -> None:
     """Restores a savepoint into the writer's checkpoint folder; nothing, if that was done before.
 
     Args:
         path: where the writer's sink writes to, if ``start`` was told.
+        settings: those of the query alone.
 
     Raises: as :func:`restore_savepoint`.
     """
-    session = writer._df.sparkSession
+    session = session_with(writer._df.sparkSession, settings)
     files = HadoopFiles(session, location)
     if files.exists(RESTORED):
         metadata = read_savepoint(HadoopFiles(session, savepoint))
@@ -39,7 +47,7 @@ def begin_from(
             f"{location} was begun with the savepoint {before.get('from')}, not with {savepoint}.",
             "give this query a checkpoint folder of its own, or leave out from_savepoint=.",
         )
-    settings = WriterSettings.of(writer)
-    output = path or settings.options.get("path")
-    file_sink = output if settings.format.lower() in _FILE_SINKS else None
+    sink = WriterSettings.of(writer)
+    output = path or sink.options.get("path")
+    file_sink = output if sink.format.lower() in _FILE_SINKS else None
     restore_savepoint(session, savepoint, location, parallelism=parallelism, file_sink=file_sink)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,16 @@ def java_savepoints(session: SparkSession) -> Any:
             "the session has no jar of Snapline that knows savepoints.", "make the session with snapline.configure()."
         )
     return api
+
+
+def session_with(session: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """The session, or if there are settings one like it that has them."""
+    from pyspark.sql import SparkSession
+
+    if not settings:
+        return session
+    java = java_savepoints(session).sessionWith(session._jsparkSession, dict(settings))
+    return SparkSession(session.sparkContext, java)
 
 
 @contextmanager

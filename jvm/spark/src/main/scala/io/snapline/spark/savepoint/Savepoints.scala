@@ -38,6 +38,13 @@ object Savepoints {
     )
   }
 
+  /** A session like this one with some settings of its own. */
+  def sessionWith(session: SparkSession, settings: java.util.Map[String, String]): SparkSession = {
+    val copy = SessionInternals.copyOf(session)
+    settings.asScala.foreach { case (name, value) => copy.conf.set(name, value) }
+    copy
+  }
+
   def maxParallelism(session: SparkSession): Int =
     SessionInternals.hadoopConfiguration(session).getInt(
       ProviderSettings.MaxParallelism,
@@ -73,8 +80,7 @@ object Savepoints {
 
   /** Writes a table as Parquet, with times as they are. */
   def writeParquet(rows: DataFrame, folder: String): Unit = {
-    val session = SessionInternals.copyOf(rows.sparkSession)
-    exactTimes.foreach { case (name, value) => session.conf.set(name, value) }
+    val session = sessionWith(rows.sparkSession, exactTimes.asJava)
     SessionInternals.frame(session, SessionInternals.internalRows(rows), rows.schema)
       .write.option("compression", "zstd").parquet(folder)
   }
