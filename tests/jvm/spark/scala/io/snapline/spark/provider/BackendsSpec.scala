@@ -145,7 +145,8 @@ class BackendsSpec extends AnyFunSuite {
 
   test("snapshots that are not incremental share no file") {
     for (incremental <- Seq(true, false)) using() { fixture =>
-      val provider = fixture.open(Type -> "hashmap", Incremental -> incremental.toString)
+      val apart = ProviderSettings.InlineThreshold -> "0"
+      val provider = fixture.open(Type -> "hashmap", Incremental -> incremental.toString, apart)
       val rows = (0L until 5000L).map(n => n -> n)
       val first = batch(provider, Version.Empty, force = true)(rows: _*)
       val files = fixture.content.keySet.filter(_.startsWith("sst/"))

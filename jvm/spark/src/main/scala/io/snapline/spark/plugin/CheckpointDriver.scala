@@ -14,7 +14,7 @@ import io.snapline.spark.SparkLineCheck
 
 /** Acts for one query's coordinator: events of Spark and of executors go in, files are written and deleted for what comes out.
   *
-  * The coordinator is guarded by this object; what it asks for is done on one thread, in order, so that no caller waits for storage. Owns that thread and `folder`.
+  * The coordinator is guarded by this object; what it asks for is done on one thread, in order, so that no caller waits for storage. Owns that thread.
   *
   * @param durableBatches
   *   every batch is durable by itself; checkpoints are extra
@@ -163,7 +163,6 @@ final class CheckpointDriver private[plugin] (
     // Behind what is queued, whose own consequences are then still taken.
     worker.execute(() => worker.shutdown())
     worker.awaitTermination(CheckpointDriver.CloseWaitMs, TimeUnit.MILLISECONDS): Unit
-    folder.close()
     synchronized(observer.ended(ending))
   }
 
@@ -310,7 +309,7 @@ final class CheckpointDriver private[plugin] (
         case Left(reason) => coordinator.writeFailed(p.id, reason, now)
       }
       enqueue(follows)
-      if (written.isRight && sweepDue) {
+      if (written.isRight && sweepDue && coordinator.retained.nonEmpty) {
         sweepDue = false
         val named = coordinator.retained ++ coordinator.savepoints
         val oldest = coordinator.retained.map(_.batch + 1).min

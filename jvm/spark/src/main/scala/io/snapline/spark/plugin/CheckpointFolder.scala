@@ -2,9 +2,6 @@ package io.snapline.spark.plugin
 
 import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.concurrent.{Callable, ExecutionException, Executors, ExecutorService}
-
-import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.hadoop.conf.Configuration
@@ -15,20 +12,13 @@ import io.snapline.error.{CheckpointDamaged, NotACheckpoint, StateNotFound, Stor
 import io.snapline.snapshot._
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
-/** The checkpoint folder of one query, as its driver uses it. Owns a few threads for what many stores need at once; any thread may call. */
-private[spark] final class CheckpointFolder(val root: Path, configuration: Configuration) extends AutoCloseable {
+/** The checkpoint folder of one query, as its driver uses it. Any thread may call. */
+private[spark] final class CheckpointFolder(val root: Path, configuration: Configuration) {
   private val own = new Path(root, CheckpointFolder.Own)
   private val storage = new HadoopCheckpointStorage(own, configuration)
   private val merged = new MergedFiles(CheckpointFolder.mergedStorage(root, configuration))
   private lazy val fileSystem: FileSystem = root.getFileSystem(configuration)
-  private lazy val threads: ExecutorService = Executors.newFixedThreadPool(
-    CheckpointFolder.Threads,
-    (task: Runnable) => {
-      val thread = new Thread(task, "snapline-checkpoint-files")
-      thread.setDaemon(true)
-      thread
-    }
-  )
+  private val threads = new SnapshotPool(CheckpointFolder.Threads, "snapline-checkpoint-files")
 
   /** The id Spark gave the query; it is there before the first batch is planned. */
   def queryId: String = new ObjectMapper().readTree(text("metadata")).path("id").asText
@@ -179,8 +169,6 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
 
   def metadataPath(checkpoint: Long): String = new Path(own, CheckpointMetadata.name(checkpoint)).toString
 
-  override def close(): Unit = threads.shutdown()
-
   private def stateOf(store: StoreId): CheckpointStorage =
     new HadoopCheckpointStorage(new Path(root, store.folder), configuration)
 
@@ -198,13 +186,7 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
     }
   }
 
-  private def inParallel[A](items: Seq[A])(body: A => Unit): Unit = {
-    val tasks = items.map(item => (() => body(item)): Callable[Unit])
-    threads.invokeAll(tasks.asJava).asScala.foreach { done =>
-      try done.get()
-      catch { case e: ExecutionException => throw e.getCause }
-    }
-  }
+  private def inParallel[A](items: Seq[A])(body: A => Unit): Unit = threads.runAll(items.map(item => () => body(item)))
 }
 
 private[spark] object CheckpointFolder {
