@@ -63,7 +63,8 @@ class Job:
         self.work = work
         self._ends = ends
         interval = None if work.interval is None else timedelta(seconds=work.interval)
-        self.config = CheckpointConfig(interval=interval, num_retained=work.retained)
+        # States are small here, and table files are to be among what is harmed.
+        self.config = CheckpointConfig(interval=interval, num_retained=work.retained, data_inline_threshold=0)
         self._sessions = {}
         for name in work.queries:
             self._sessions[name] = session.newSession()

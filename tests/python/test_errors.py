@@ -17,6 +17,7 @@ CODES = {
     "InvalidConfiguration": "SNAPLINE-CONFIG",
     "StorageFailure": "SNAPLINE-STORAGE",
     "StoreClosed": "SNAPLINE-CLOSED",
+    "StateTooLarge": "SNAPLINE-TOO-LARGE",
     "InternalError": "SNAPLINE-INTERNAL",
 }
 
