@@ -149,7 +149,7 @@ def test_a_lost_mark_of_the_interval_is_made_up_for_by_naming_a_checkpoint(query
     mark.unlink()
     (mark.parent / ".interval.crc").unlink(missing_ok=True)
     query.add_input(SECOND, SECOND + 1)
-    with pytest.raises(StreamingQueryException, match="SNAPLINE-NOT-FOUND"):
+    with pytest.raises(StreamingQueryException, match="version 7 does not exist"):
         run(query, KEPT)
     before = query.output()
     history = run(query, KEPT, restore=2).checkpoints()
