@@ -39,27 +39,24 @@ class Bench:
     choose: Callable[[list[str], Path | None, dict[str, str]], list[Provider]] = provider.choose
 
 
-AGGREGATION = Bench(
-    "aggregation",
-    aggregation.measure,
-    asdict(aggregation.Sizes()),
-    asdict(aggregation.QUICK),
-    aggregation.REPS,
-    aggregation.FIGURES,
-    aggregation.STATE_PART,
-    aggregation.GOALS,
-    (*provider.NAMES, provider.HASHMAP),
-)
-INCREMENTAL = Bench(
-    "incremental",
-    incremental.measure,
-    asdict(incremental.Sizes()),
-    asdict(incremental.QUICK),
-    incremental.REPS,
-    incremental.FIGURES,
-    incremental.STATE_PART,
-    incremental.GOALS,
-)
+def bench_of(name: str, module: Any) -> Bench:
+    """Of a module that says everything by these names; what it need not say has the default."""
+    return Bench(
+        name,
+        module.measure,
+        asdict(module.Sizes()),
+        asdict(module.QUICK),
+        module.REPS,
+        module.FIGURES,
+        getattr(module, "STATE_PART", ()),
+        module.GOALS,
+        getattr(module, "NAMES", provider.NAMES),
+        getattr(module, "choose", provider.choose),
+    )
+
+
+AGGREGATION = replace(bench_of("aggregation", aggregation), names=(*provider.NAMES, provider.HASHMAP))
+INCREMENTAL = bench_of("incremental", incremental)
 RESTART = Bench(
     "restart",
     restart.measure,
@@ -93,78 +90,12 @@ KEYED = (
     keyed_bench("keyed-many", keyed.MANY, keyed.MANY_GOALS),
     keyed_bench("keyed-map", keyed.MAP, keyed.MAP_GOALS),
 )
-LATENCY = Bench(
-    "keyed-latency",
-    latency.measure,
-    asdict(latency.Sizes()),
-    asdict(latency.QUICK),
-    latency.REPS,
-    latency.FIGURES,
-    (),
-    latency.GOALS,
-    latency.NAMES,
-    latency.choose,
-)
-WORKERS = Bench(
-    "keyed-memory",
-    workers.measure,
-    asdict(workers.Sizes()),
-    asdict(workers.QUICK),
-    workers.REPS,
-    workers.FIGURES,
-    (),
-    workers.GOALS,
-    workers.NAMES,
-    workers.choose,
-)
-SLOW = Bench(
-    "slow-store",
-    slow.measure,
-    asdict(slow.Sizes()),
-    asdict(slow.QUICK),
-    slow.REPS,
-    slow.FIGURES,
-    (),
-    slow.GOALS,
-    slow.NAMES,
-    slow.choose,
-)
-MERGING = Bench(
-    "file-merging",
-    merging.measure,
-    asdict(merging.Sizes()),
-    asdict(merging.QUICK),
-    merging.REPS,
-    merging.FIGURES,
-    (),
-    merging.GOALS,
-    merging.NAMES,
-    merging.choose,
-)
-TAB = Bench(
-    "checkpoints-tab",
-    tab.measure,
-    asdict(tab.Sizes()),
-    asdict(tab.QUICK),
-    tab.REPS,
-    tab.FIGURES,
-    (),
-    tab.GOALS,
-    tab.NAMES,
-    tab.choose,
-)
-RECOVERY = Bench(
-    "recovery",
-    recovery.measure,
-    asdict(recovery.Sizes()),
-    asdict(recovery.QUICK),
-    recovery.REPS,
-    recovery.FIGURES,
-    (),
-    recovery.GOALS,
-    recovery.NAMES,
-    recovery.choose,
-)
+LATENCY = bench_of("keyed-latency", latency)
+WORKERS = bench_of("keyed-memory", workers)
+SLOW = bench_of("slow-store", slow)
+MERGING = bench_of("file-merging", merging)
+TAB = bench_of("checkpoints-tab", tab)
+RECOVERY = bench_of("recovery", recovery)
 BENCHES = {
     bench.name: bench
     for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS, SLOW, MERGING, TAB, RECOVERY)

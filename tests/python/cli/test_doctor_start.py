@@ -5,17 +5,11 @@ import os
 import subprocess
 import sys
 
-import pytest
-
-from snapline.errors import InvalidConfiguration
-from snapline.jar import checked_jar
+from ..spark_jar import need_jar
 
 
 def test_a_session_loads_provider_and_extension() -> None:
-    try:
-        checked_jar()
-    except InvalidConfiguration as e:
-        pytest.skip(str(e))
+    need_jar()
     environ = {name: value for name, value in os.environ.items() if name not in ("PYSPARK_SUBMIT_ARGS", "SPARK_HOME")}
     command = [sys.executable, "-m", "snapline", "doctor", "--start", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snapline.errors import InvalidConfiguration
-from snapline.jar import checked_jar
-
+from ..spark_jar import need_jar
 from .conftest import Run
 
 SETTINGS = ("--master", "local[1]", "--conf", "spark.sql.shuffle.partitions=2")
@@ -18,10 +16,7 @@ SETTINGS = ("--master", "local[1]", "--conf", "spark.sql.shuffle.partitions=2")
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a deduplication with 350 keys."""
-    try:
-        checked_jar()
-    except InvalidConfiguration as e:
-        pytest.skip(str(e))
+    need_jar()
     work = tmp_path_factory.mktemp("query")
     command = [sys.executable, "-m", "tests.python.inspect.real_query", str(work), "2"]
     subprocess.run(command, cwd=Path(__file__).parents[3], check=True, capture_output=True)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from snapline.errors import InvalidConfiguration
 from snapline.inspect import CheckpointFolder, open_store, verify
-from snapline.jar import checked_jar
+
+from ..spark_jar import need_jar
 
 # docs/FORMAT.md, section 5: the key group, then Spark's encoding: a version byte, a word of null bits, the number.
 KEY_GROUP = struct.Struct(">H")
@@ -22,10 +22,7 @@ KEY = struct.Struct("<BQq")
 
 @pytest.mark.parametrize("checkpoint_format", ["1", "2"])
 def test_rows_are_those_spark_reads(tmp_path: Path, checkpoint_format: str) -> None:
-    try:
-        checked_jar()
-    except InvalidConfiguration as e:
-        pytest.skip(str(e))
+    need_jar()
     script = Path(__file__).parent / "real_query.py"
     done = subprocess.run(
         [sys.executable, script, tmp_path, checkpoint_format],

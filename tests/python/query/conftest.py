@@ -8,9 +8,8 @@ from pyspark.sql import SparkSession
 
 import snapline
 from snapline import CheckpointConfig, SupervisedQuery
-from snapline.errors import InvalidConfiguration
-from snapline.jar import checked_jar
 
+from ..spark_jar import need_jar
 from .real_query import make_session, wait_for
 
 Ticking = Callable[[CheckpointConfig], SupervisedQuery]
@@ -18,10 +17,7 @@ Ticking = Callable[[CheckpointConfig], SupervisedQuery]
 
 @pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
-    try:
-        checked_jar()
-    except InvalidConfiguration as e:
-        pytest.skip(str(e))
+    need_jar()
     session = make_session()
     yield session
     session.stop()

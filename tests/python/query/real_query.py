@@ -22,15 +22,16 @@ from snapline.query import CheckpointRef, HadoopFiles, Recovery
 START = 1_700_000_000
 
 
-def make_session() -> SparkSession:
+def make_session(name: str = "recovery", changelogs: int = 3) -> SparkSession:
+    """`changelogs`: the fewest between two snapshots."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
+        "spark.sql.streaming.stateStore.minDeltasForSnapshot": str(changelogs),
     }
-    builder = SparkSession.builder.master("local[2]").appName("recovery")
+    builder = SparkSession.builder.master("local[2]").appName(name)
     for name, value in settings.items():
         builder = builder.config(name, value)
     session = snapline.configure(builder).getOrCreate()

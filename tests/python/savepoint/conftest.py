@@ -5,18 +5,13 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from snapline.errors import InvalidConfiguration
-from snapline.jar import checked_jar
-
-from .session import make_session
+from ..query.real_query import make_session
+from ..spark_jar import need_jar
 
 
 @pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
-    try:
-        checked_jar()
-    except InvalidConfiguration as e:
-        pytest.skip(str(e))
-    session = make_session()
+    need_jar()
+    session = make_session("savepoints", changelogs=2)
     yield session
     session.stop()

@@ -41,15 +41,16 @@ _POLICIES = {
 
 
 class _Setting(NamedTuple):
-    """`of_stores`: executors read it, when a query opens its stores."""
+    """`of_stores`: executors read it, when a query opens its stores. `optional`: it may be None, for not set."""
 
     name: str
     kind: Kind
     of_stores: bool = False
+    optional: bool = False
 
 
 _SETTINGS = {
-    "interval": _Setting("interval", DurationKind(_MINIMAL)),
+    "interval": _Setting("interval", DurationKind(_MINIMAL), optional=True),
     "mode": _Setting("mode", ChoiceKind(CheckpointingMode)),
     "timeout": _Setting("timeout", DurationKind(_MINIMAL)),
     "min_pause": _Setting("min-pause", DurationKind(timedelta(0))),
@@ -59,12 +60,12 @@ _SETTINGS = {
         "externalized-checkpoint-retention", ChoiceKind(ExternalizedCheckpointRetention)
     ),
     "num_retained": _Setting("num-retained", NumberKind(1)),
-    "incremental": _Setting("incremental", FlagKind(), of_stores=True),
+    "incremental": _Setting("incremental", FlagKind(), of_stores=True, optional=True),
     "data_inline_threshold": _Setting("data-inline-threshold", SizeKind(0, 1 << 20), of_stores=True),
     "local_backup": _Setting("local-backup.enabled", FlagKind(), of_stores=True),
     "file_merging": _Setting("file-merging.enabled", FlagKind(), of_stores=True),
     "file_merging_max_file_size": _Setting("file-merging.max-file-size", SizeKind(1 << 20, 1 << 30), of_stores=True),
-    "directory": _Setting("dir", PathKind()),
+    "directory": _Setting("dir", PathKind(), optional=True),
     "prefer_checkpoint_for_recovery": _Setting("prefer-checkpoint-for-recovery", FlagKind()),
     "forced": _Setting("forced", FlagKind()),
 }
@@ -186,7 +187,4 @@ class CheckpointConfig:
 
     def _set(self) -> list[tuple[str, Any]]:
         values = ((field, getattr(self, field)) for field in _SETTINGS)
-        return [(field, value) for field, value in values if value is not None or field not in _OPTIONAL]
-
-
-_OPTIONAL = {"interval", "incremental", "directory"}
+        return [(field, value) for field, value in values if value is not None or not _SETTINGS[field].optional]

@@ -9,9 +9,8 @@ from typing import Any
 
 from snapline.errors import CheckpointDamaged
 from snapline.format import Kind
-from snapline.format.frame import FrameReader
-from snapline.format.members import BadMeta, count, items, meta_object, need, uid, version_ref
-from snapline.format.source import BytesSource
+from snapline.format.members import BadMeta, count, items, need, uid, version_ref
+from snapline.format.meta_file import parse_meta_file
 from snapline.query.files import Files
 from snapline.query.handles import MergedPlace, OperatorHandles, PartitionHandle, SharedFile, StoreHandles
 from snapline.query.journal import CheckpointRef
@@ -128,14 +127,7 @@ def parse_checkpoint(data: bytes, path: str) -> CheckpointMetadata:
         CheckpointDamaged: a check fails, or a member is missing or of another type.
         UnsupportedVersion: the format number is unknown.
     """
-    try:
-        frame = FrameReader(BytesSource(data, path), Kind.CHECKPOINT)
-    except CheckpointDamaged as e:
-        raise _damaged(path, e.found.removeprefix(f"{path}: ").removesuffix(".")) from None
-    try:
-        return _checkpoint(meta_object(frame.meta, Kind.CHECKPOINT))
-    except BadMeta as e:
-        raise _damaged(path, f"its meta cannot be read: {e}") from None
+    return parse_meta_file(data, path, Kind.CHECKPOINT, _checkpoint, _damaged)
 
 
 def _checkpoint(meta: dict[str, Any]) -> CheckpointMetadata:

@@ -49,7 +49,6 @@ class Runs:
         self._location = location
         self._target = (path, table)
         self._settings = dict(settings or {})
-        self._of_query = {**config.of_stores(), **self._settings}
         self._session = writer._df.sparkSession
         self._mode = WriterSettings.of(writer).output_mode
         self._choice = CheckpointChoice(files)
@@ -136,6 +135,11 @@ class Runs:
     def takes_checkpoints(self) -> bool:
         """Whether state is durable at checkpoints only."""
         return self._config.takes_checkpoints
+
+    @property
+    def _of_query(self) -> dict[str, str]:
+        """Settings of Spark that count for this query alone."""
+        return {**self._config.of_stores(), **self._settings}
 
     def set_aside(self, failure: Exception) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""

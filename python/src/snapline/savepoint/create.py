@@ -13,11 +13,11 @@ from snapline._version import __version__
 from snapline.errors import CheckpointDamaged, InvalidConfiguration
 from snapline.query.files import Files
 from snapline.query.hadoop_files import HadoopFiles
-from snapline.savepoint.java_api import java_savepoints, translate
-from snapline.savepoint.layout import OperatorLayout, StateKey
+from snapline.savepoint.java_api import java_savepoints
 from snapline.savepoint.metadata import CANONICAL, METADATA, UNFINISHED, SavepointMetadata
 from snapline.savepoint.spark_files import spark_files
-from snapline.savepoint.state import CheckpointState, find_state
+from snapline.savepoint.state import find_state
+from snapline.savepoint.tables import write_table
 from snapline.savepoint.verify import data_files, spark_checksums
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def create_savepoint(
     for operator in state.operators:
         for key in operator.states:
             progress(f"state {key.name} of {operator.title}")
-            rows[key.folder] = _write_state(session, state, operator, key, target)
+            rows[key.folder] = write_table(session, target, operator, key, state.table(session, operator, key))
     progress("Spark's own files")
     for name in spark_files(source, state.operators, state.batch):
         target.write_new(f"{SPARK}/{name}", source.read(name))
@@ -91,16 +91,6 @@ def create_savepoint(
     target.write_new(METADATA, metadata.to_bytes())
     target.delete(UNFINISHED)
     return metadata
-
-
-def _write_state(
-    session: SparkSession, state: CheckpointState, operator: OperatorLayout, key: StateKey, target: Files
-) -> int:
-    folder = f"{target.location}/{key.folder}"
-    table = state.table(session, operator, key)
-    with translate(f"write state {key.name} of {operator.title}"):
-        java_savepoints(session).writeParquet(table._jdf, folder)
-        return session.read.schema(table.schema).parquet(folder).count()
 
 
 def check_new(session: SparkSession, to: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 from snapline.errors import CheckpointDamaged, NotACheckpoint, StateNotFound
 from snapline.format import Kind
-from snapline.format.frame import FrameReader, write_meta_frame
-from snapline.format.members import BadMeta, count, items, meta_object, need
-from snapline.format.source import BytesSource
+from snapline.format.frame import write_meta_frame
+from snapline.format.members import BadMeta, count, items, need
+from snapline.format.meta_file import parse_meta_file
 from snapline.query.files import Files
 from snapline.query.logs import LogEntry, parse_entry
 from snapline.savepoint.layout import OperatorLayout, parse_operator
@@ -134,13 +134,7 @@ def parse_savepoint(data: bytes, path: str) -> SavepointMetadata:
         CheckpointDamaged: a check fails, or a member is missing or of another type.
         UnsupportedVersion: the format number is unknown.
     """
-    try:
-        frame = FrameReader(BytesSource(data, path), Kind.SAVEPOINT)
-        return _savepoint(meta_object(frame.meta, Kind.SAVEPOINT))
-    except BadMeta as e:
-        raise _damaged(path, f"its meta cannot be read: {e}") from None
-    except CheckpointDamaged as e:
-        raise _damaged(path, e.found.removeprefix(f"{path}: ").removesuffix(".")) from None
+    return parse_meta_file(data, path, Kind.SAVEPOINT, _savepoint, _damaged)
 
 
 def _savepoint(meta: dict[str, Any]) -> SavepointMetadata:

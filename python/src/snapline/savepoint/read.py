@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
 from snapline.query.hadoop_files import HadoopFiles
-from snapline.savepoint.java_api import java_savepoints, translate
 from snapline.savepoint.layout import find_operator
 from snapline.savepoint.metadata import METADATA, UNFINISHED, read_savepoint
 from snapline.savepoint.state import find_state
+from snapline.savepoint.tables import read_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,14 +54,8 @@ def read_state(
 def _of_savepoint(
     session: SparkSession, files: HadoopFiles, operator: int | str | None, state: str | None
 ) -> DataFrame:
-    from pyspark.sql import DataFrame
-
     layout = find_operator(read_savepoint(files).operators, operator, files.location)
-    key = layout.state(state)
-    with translate(f"read state {key.name} of {layout.title}"):
-        folder = f"{files.location}/{key.folder}"
-        java = java_savepoints(session).readParquet(session._jsparkSession, folder, layout.text, key.store, key.family)
-    return DataFrame(java, session)
+    return read_table(session, files, layout, layout.state(state))
 
 
 def active_session() -> SparkSession:

@@ -17,6 +17,7 @@ from snapline.savepoint.java_api import java_savepoints, translate
 from snapline.savepoint.layout import OperatorLayout
 from snapline.savepoint.metadata import SavepointMetadata, read_savepoint
 from snapline.savepoint.spark_files import is_operator_file, moved_commit, moved_offsets, moved_operator_file
+from snapline.savepoint.tables import read_table
 from snapline.savepoint.verify import spark_checksums, verify_savepoint
 
 if TYPE_CHECKING:
@@ -82,11 +83,11 @@ def restore_savepoint(
     _copy_spark_files(source, target, metadata, wanted)
     changed = {_PARTITIONS: str(wanted), _PROVIDER: _SNAPLINE}
     offsets = moved_offsets(metadata.offsets, changed)
+    settings = offsets.decode().split("\n")[1]
     uids = {}
     for operator in metadata.operators:
         partitions = wanted if operator.is_spread else 1
         progress(f"{operator.title}, {partitions} partitions")
-        settings = offsets.decode().split("\n")[1]
         uids[str(operator.id)] = _write(session, target, metadata.batch, settings, operator, partitions, tables)
     if metadata.batch > 0:
         # Spark wants the entry before the newest as well; all it takes from it is replaced by the newest.
@@ -134,15 +135,9 @@ def check_parallelism(session: SparkSession, metadata: SavepointMetadata, wanted
 
 def _tables(session: SparkSession, source: Files, operator: OperatorLayout) -> dict[str, list[DataFrame]]:
     """By store, the tables of its states, with their columns checked."""
-    from pyspark.sql import DataFrame
-
     found: dict[str, list[DataFrame]] = {}
     for key in operator.states:
-        with translate(f"read state {key.name} of {operator.title}"):
-            java = java_savepoints(session).readParquet(
-                session._jsparkSession, f"{source.location}/{key.folder}", operator.text, key.store, key.family
-            )
-        found.setdefault(key.store, []).append(DataFrame(java, session))
+        found.setdefault(key.store, []).append(read_table(session, source, operator, key))
     return found
 
 

@@ -16,6 +16,7 @@ from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.java_api import java_savepoints, translate
 from snapline.savepoint.layout import OperatorLayout, StateKey, find_operator
 from snapline.savepoint.metadata import METADATA, UNFINISHED, SavepointMetadata, read_savepoint
+from snapline.savepoint.tables import write_table
 from snapline.savepoint.verify import data_files, spark_checksums, verify_savepoint
 
 if TYPE_CHECKING:
@@ -65,10 +66,7 @@ def write_savepoint(
         for key in layout.states:
             progress(f"state {key.name} of {layout.title}")
             table = written[key] if key in written else read_state(like, layout.id, key.name, session=session)
-            folder = f"{target.location}/{key.folder}"
-            with translate(f"write state {key.name} of {layout.title}"):
-                java_savepoints(session).writeParquet(table._jdf, folder)
-                rows[key.folder] = session.read.schema(table.schema).parquet(folder).count()
+            rows[key.folder] = write_table(session, target, layout, key, table)
     for file in metadata.files:
         if file.name.startswith(f"{SPARK}/"):
             target.write_new(file.name, source.read(file.name))

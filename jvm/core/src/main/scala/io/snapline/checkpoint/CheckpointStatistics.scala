@@ -23,8 +23,10 @@ final case class CheckpointStatistics(
   override def triggeredMs: Long = checkpoint.triggeredMs
   override def latestAckMs: Long = checkpoint.latestAckMs.getOrElse(-1L)
   override def endedMs: Long = ended.getOrElse(-1L)
-  override def checkpointedSize: Long = checkpoint.acked.values.map(_.handle.incrementalBytes).sum + metadataBytes
-  override def stateSize: Long = checkpoint.acked.values.map(_.handle.fullBytes).sum
+
+  // Sums over all partitions, asked for again and again while it stands in the history.
+  override lazy val checkpointedSize: Long = checkpoint.acked.values.map(_.handle.incrementalBytes).sum + metadataBytes
+  override lazy val stateSize: Long = checkpoint.acked.values.map(_.handle.fullBytes).sum
   override def storeCount: Int = checkpoint.expected.size
   override def ackedCount: Int = checkpoint.acked.size
   override def failed: Option[(String, String)] = failure.map { case (reason, message) => (reason.name, message) }

@@ -15,8 +15,8 @@ private[spark] final class SettingValues(set: Map[String, String]) {
       if (values.contains(value)) value else SettingValues.refuse(name, text, values.mkString("one of ", ", ", ""))
     }
 
-  /** True unless it is set. */
-  def flag(name: String): Boolean = choice(name, Seq("true", "false")) == "true"
+  def flag(name: String, default: Boolean = true): Boolean =
+    choice(name, Seq(default, !default).map(_.toString)) == "true"
 
   def number(name: String, default: Int, least: Int, most: Int): Int =
     set.get(name).fold(default) { text =>

@@ -23,7 +23,7 @@ object UiSettings {
   def read(set: Map[String, String]): UiSettings = {
     val values = new SettingValues(set)
     UiSettings(
-      values.choice(Enabled, Seq("true", "false")) == "true",
+      values.flag(Enabled),
       values.number(RetainedQueries, 100, 1, 10000),
       values.number(RetainedCheckpoints, 1000, 1, 1000000),
       values.number(RetainedDetails, 100, 0, 100000)

@@ -1,7 +1,7 @@
 package io.snapline.spark.plugin
 
 import java.util.UUID
-import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
+import java.util.concurrent.TimeUnit
 
 import scala.util.control.NonFatal
 
@@ -10,7 +10,6 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint._
 import io.snapline.error.StorageFailure
-import io.snapline.spark.SparkLineCheck
 
 /** Acts for one query's coordinator: events of Spark and of executors go in, files are written and deleted for what comes out.
   *
@@ -29,11 +28,8 @@ final class CheckpointDriver private[plugin] (
     closed: CheckpointDriver => Unit
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[CheckpointDriver])
-  private val worker: ScheduledExecutorService = Executors.newSingleThreadScheduledExecutor { (task: Runnable) =>
-    val thread = new Thread(task, "snapline-coordinator")
-    thread.setDaemon(true)
-    thread
-  }
+  private val worker = new CoordinatorThread(folder.root.toString)
+  private val completion = new CheckpointCompletion(folder, maxParallelism)
   private val requests = new RequestBoard
   private var operators = Map.empty[Long, String]
   private val deletions = new Deletions(folder.delete, folder.root.toString)
@@ -55,15 +51,10 @@ final class CheckpointDriver private[plugin] (
   /** Once in a run, when a checkpoint says from where on files are needed. */
   private var sweepDue = false
 
-  worker.scheduleWithFixedDelay(
-    () => {
-      lookForLost()
-      event("a tick")(coordinator.tick(now))
-    },
-    CheckpointDriver.TickMs,
-    CheckpointDriver.TickMs,
-    TimeUnit.MILLISECONDS
-  ): Unit
+  worker.every(CheckpointDriver.TickMs) {
+    lookForLost()
+    event("a tick")(coordinator.tick(now))
+  }
 
   // ---- for the query's owner, in Python
 
@@ -160,9 +151,7 @@ final class CheckpointDriver private[plugin] (
   /** Waits for what was asked for, a checkpoint that is being written among it. */
   override def close(): Unit = {
     closed(this)
-    // Behind what is queued, whose own consequences are then still taken.
-    worker.execute(() => worker.shutdown())
-    worker.awaitTermination(CheckpointDriver.CloseWaitMs, TimeUnit.MILLISECONDS): Unit
+    worker.end(CheckpointDriver.CloseWaitMs)
     synchronized(observer.ended(ending))
   }
 
@@ -264,16 +253,8 @@ final class CheckpointDriver private[plugin] (
   /** Under the lock, so that actions keep the order of the events. */
   private def enqueue(actions: Seq[Action]): Unit = if (actions.nonEmpty) {
     val reading = deletions.reading
-    enqueueWork(actions.foreach(act(_, reading)))
+    worker.submit(actions.foreach(act(_, reading)))
   }
-
-  private def enqueueWork(work: => Unit): Unit =
-    if (!worker.isShutdown) {
-      worker.execute { () =>
-        try work
-        catch { case NonFatal(e) => log.warn(s"The coordinator of ${folder.root} failed.", e) }
-      }
-    }
 
   private def act(action: Action, reading: Int): Unit =
     try action match {
@@ -295,11 +276,8 @@ final class CheckpointDriver private[plugin] (
     catch { case NonFatal(e) => log.warn(s"The coordinator of ${folder.root} could not do $action.", e) }
 
   private def complete(p: PendingCheckpoint): Unit = {
-    val written =
-      try {
-        folder.verify(p.handles)
-        Right(folder.write(metadata(p, folder.entries(p.batch))))
-      } catch { case NonFatal(e) => Left(s"${e.getClass.getSimpleName}: ${e.getMessage}") }
+    val (query, names) = synchronized((coordinator.query, operators))
+    val written = completion.run(query, p, names)
     synchronized {
       val follows = written match {
         case Right(bytes) =>
@@ -313,25 +291,9 @@ final class CheckpointDriver private[plugin] (
         sweepDue = false
         val named = coordinator.retained ++ coordinator.savepoints
         val oldest = coordinator.retained.map(_.batch + 1).min
-        enqueueWork(folder.sweep(named, oldest, file => synchronized(coordinator.isNamed(file))))
+        worker.submit(folder.sweep(named, oldest, file => synchronized(coordinator.isNamed(file))))
       }
     }
-  }
-
-  private def metadata(p: PendingCheckpoint, entries: LogEntries): CheckpointMetadata = {
-    val (query, names) = synchronized((coordinator.query, operators))
-    val writer = WriterVersions(SparkLineCheck.version, org.apache.spark.SPARK_VERSION)
-    CheckpointMetadata.of(
-      query,
-      p,
-      names,
-      now,
-      entries.offsets,
-      entries.commit,
-      entries.watermarkMs,
-      maxParallelism,
-      writer
-    )
   }
 }
 

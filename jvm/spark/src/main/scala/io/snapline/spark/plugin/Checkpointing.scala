@@ -14,7 +14,6 @@ import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 
 import io.snapline.checkpoint._
 import io.snapline.error.InvalidConfiguration
-import io.snapline.keygroup.KeyGroups
 import io.snapline.spark.provider.{BackendSettings, ProviderSettings}
 
 /** The coordinators of this driver, one for each query that was started with one. Any thread. */
@@ -96,7 +95,7 @@ object Checkpointing {
       new CheckpointFolder(path, configuration),
       settings,
       durableBatches = intervalMs < 0,
-      configuration.getInt(ProviderSettings.MaxParallelism, KeyGroups.DefaultMaxParallelism),
+      ProviderSettings.maxParallelism(configuration),
       new SparkLogs(session, path),
       observer,
       ended => {
@@ -117,17 +116,13 @@ object Checkpointing {
   }
 
   /** A recovery needs files that outlive the driver. */
-  private def refuseDriverMemory(configuration: Configuration): Unit = {
-    val set = configuration.getPropsWithPrefix(ProviderSettings.Prefix).asScala.map { case (name, value) =>
-      (ProviderSettings.Prefix + name) -> value
-    }
-    if (BackendSettings.read(set.toMap).driverMemory) {
+  private def refuseDriverMemory(configuration: Configuration): Unit =
+    if (BackendSettings.read(ProviderSettings.set(configuration)).driverMemory) {
       throw new InvalidConfiguration(
         s"State is kept in the driver's memory (${BackendSettings.Storage}), and numbered checkpoints are to outlive it.",
         s"set ${BackendSettings.Storage} to filesystem, or start the query with writer.start()."
       )
     }
-  }
 
   private def qualified(folder: String, configuration: Configuration): Path = {
     val path = new Path(folder)

@@ -50,7 +50,7 @@ object BackendSettings {
 
   def read(set: Map[String, String]): BackendSettings = {
     val values = new SettingValues(set)
-    import values.{choice, size}
+    import values.{choice, flag, size}
     val chosen =
       set.get(Storage).map(_ => choice(Storage, storages)).map(name => if (name == FileSystem) name else Memory)
     val (kind, storage) = set.get(Type).map(_.trim.toLowerCase(Locale.ROOT)).flatMap(classic.get) match {
@@ -77,11 +77,11 @@ object BackendSettings {
       kind,
       storage == Memory,
       HeapSettings(
-        asyncSnapshots = choice(AsyncSnapshots, Seq("true", "false")) == "true",
+        asyncSnapshots = flag(AsyncSnapshots),
         maxStateSize = if (storage == Memory) size(MaxStateSize, 5L << 20, 1, 1L << 30) else 0
       ),
       size(HeapMemory.Setting, 0, 1L << 20, 1L << 40),
-      choice(Incremental, Seq("true", "false")) == "true"
+      flag(Incremental)
     )
   }
 }

@@ -54,10 +54,17 @@ object ProviderSettings {
     Set(NativeMemory, TableFraction, Compression, Changelog, ChangelogCompression, MaxParallelism, SnapshotThreads) ++
       BackendSettings.names ++ ExchangeLimits.names ++ UiSettings.names
 
-  /** All of Spark's session settings are in the Hadoop configuration; Spark's own state store settings come as `conf`.
-    */
+  /** Snapline's settings of a session, all of whose settings are in its Hadoop configuration. */
+  def set(configuration: Configuration): Map[String, String] =
+    configuration.getPropsWithPrefix(Prefix).asScala.map { case (name, value) => (Prefix + name) -> value }.toMap
+
+  /** For who needs nothing but this, and no store. */
+  def maxParallelism(configuration: Configuration): Int =
+    configuration.getInt(MaxParallelism, KeyGroups.DefaultMaxParallelism)
+
+  /** Spark's own state store settings come as `conf`. */
   def read(conf: StateStoreConf, configuration: Configuration): ProviderSettings = {
-    val set = configuration.getPropsWithPrefix(Prefix).asScala.map { case (name, value) => (Prefix + name) -> value }
+    val set = this.set(configuration)
     set.keys.filterNot(name =>
       known(name) || name.startsWith(CoordinatorSettings.Prefix)
     ).toSeq.sorted.headOption.foreach { name =>
@@ -77,8 +84,8 @@ object ProviderSettings {
       val name = "spark.sql.streaming.stateStore.minDeltasForSnapshot"
       SettingValues.refuse(name, conf.minDeltasForSnapshot.toString, "a number from 1")
     }
-    val values = new SettingValues(set.toMap)
-    val backend = BackendSettings.read(set.toMap)
+    val values = new SettingValues(set)
+    val backend = BackendSettings.read(set)
     import values.{choice, flag, fraction, number, size}
     ProviderSettings(
       nativeMemory = size(NativeMemory, 128L << 20, 8L << 20, 1L << 40),
@@ -89,7 +96,7 @@ object ProviderSettings {
       snapshotThreads = number(SnapshotThreads, 2, 1, 64),
       fileMerging = {
         val most = size(MergedFileSize, DefaultMergedFileSize, 1L << 20, 1L << 30)
-        Some(most).filter(_ => choice(FileMerging, Seq("false", "true")) == "true")
+        Some(most).filter(_ => flag(FileMerging, default = false))
       },
       backend = backend,
       state = StateSettings(

@@ -15,7 +15,6 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 
 import io.snapline.error.IncompatibleState
-import io.snapline.keygroup.KeyGroups
 import io.snapline.spark.provider.ProviderSettings
 
 /** The states of a checkpoint as tables: what the Python package calls to take savepoints and to restore them. It knows nothing of a savepoint's own files.
@@ -46,10 +45,7 @@ object Savepoints {
   }
 
   def maxParallelism(session: SparkSession): Int =
-    SessionInternals.hadoopConfiguration(session).getInt(
-      ProviderSettings.MaxParallelism,
-      KeyGroups.DefaultMaxParallelism
-    )
+    ProviderSettings.maxParallelism(SessionInternals.hadoopConfiguration(session))
 
   /** A state as a table.
     *

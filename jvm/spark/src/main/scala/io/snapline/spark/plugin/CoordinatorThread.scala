@@ -1,0 +1,35 @@
+package io.snapline.spark.plugin
+
+import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
+
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+/** The thread that does what a query's coordinator asks for, in order. What fails is logged, and the next follows. */
+private[plugin] final class CoordinatorThread(where: String) {
+  private val log = LoggerFactory.getLogger(classOf[CoordinatorThread])
+  private val executor: ScheduledExecutorService = Executors.newSingleThreadScheduledExecutor { (task: Runnable) =>
+    val thread = new Thread(task, "snapline-coordinator")
+    thread.setDaemon(true)
+    thread
+  }
+
+  /** Nothing, when it has ended. */
+  def submit(work: => Unit): Unit =
+    if (!executor.isShutdown) executor.execute(() => safely(work))
+
+  /** Again and again, with so long a pause. */
+  def every(pauseMs: Long)(work: => Unit): Unit =
+    executor.scheduleWithFixedDelay(() => safely(work), pauseMs, pauseMs, TimeUnit.MILLISECONDS): Unit
+
+  private def safely(work: => Unit): Unit =
+    try work
+    catch { case NonFatal(e) => log.warn(s"The coordinator of $where failed.", e) }
+
+  /** Ends behind what is queued, whose own consequences are then still taken; waits for it so long at most. */
+  def end(waitMs: Long): Unit = {
+    executor.execute(() => executor.shutdown())
+    executor.awaitTermination(waitMs, TimeUnit.MILLISECONDS): Unit
+  }
+}
