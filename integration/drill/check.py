@@ -28,7 +28,11 @@ import pyarrow.parquet as pq
 from .expected import Results
 
 
-def check_output(work: Path, *expected: Results) -> None:
+def check_output(work: Path, *expected: Results) -> int:
+    """
+    Returns:
+        how many rows of output and state were found and compared.
+    """
     found = read_results(work)
     for name in found.state:
         for each in expected:
@@ -38,6 +42,7 @@ def check_output(work: Path, *expected: Results) -> None:
                 wanted, there = (sorted(row[1:] for row in rows) for rows in (wanted, there))
             assert there == wanted, f"{work}: output of {name}"
             assert found.state[name] == each.state[name], f"{work}: state of {name}"
+    return sum(len(rows) for part in (found.output, found.state) for rows in part.values())
 
 
 def read_results(work: Path) -> Results:

@@ -64,12 +64,15 @@ class Job:
         self._ends = ends
         interval = None if work.interval is None else timedelta(seconds=work.interval)
         # States are small here, and table files are to be among what is harmed.
-        self.config = CheckpointConfig(interval=interval, num_retained=work.retained, data_inline_threshold=0)
+        self.config = CheckpointConfig(
+            interval=interval, num_retained=work.retained, data_inline_threshold=0, file_merging=work.merging
+        )
         self._sessions = {}
         for name in work.queries:
             self._sessions[name] = session.newSession()
             conf = self._sessions[name].conf
             conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", work.format)
+            conf.set("spark.snapline.state.backend.type", work.backend)
             # After a restart Spark leaves out the batch without rows that was due: not where the digest would tell.
             conf.set("spark.sql.streaming.noDataMicroBatches.enabled", name == "windows")
 

@@ -27,23 +27,41 @@ KILLS = int(os.environ.get("SNAPLINE_KILLS", "100"))
 SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
 
 INTERVALS = (0.3, 1, 2, 4)
-MODES: dict[str, tuple[int, Sequence[float | None]]] = {
-    "every-batch-1": (1, (None,)),
-    "mixed-2": (2, (None, *INTERVALS)),
-    "interval-2": (2, INTERVALS),
-    "interval-1": (1, INTERVALS),
-    "mixed-1": (1, (None, *INTERVALS)),
-    "every-batch-2": (2, (None,)),
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The format of Spark's checkpoints, the state backend, and what each life gets one of.
+
+    `intervals`: None means that every batch is durable. `merging`: whether handles go into shared files.
+    """
+
+    format: int
+    backend: str
+    intervals: Sequence[float | None]
+    merging: Sequence[bool]
+
+
+MODES = {
+    f"{name}-{backend}": Mode(version, backend, intervals, merging)
+    for name, version, intervals, merging in (
+        ("every-batch-1", 1, (None,), (False,)),
+        ("mixed-2", 2, (None, *INTERVALS), (False, True)),
+        ("merged-2", 2, INTERVALS, (True,)),
+        ("interval-1", 1, INTERVALS, (False,)),
+        ("mixed-1", 1, (None, *INTERVALS), (False, True)),
+        ("every-batch-2", 2, (None,), (False,)),
+    )
+    for backend in ("rocksdb", "hashmap")
 }
-"""The format of Spark's checkpoints, and the intervals of which each life gets one; None: every batch is durable."""
 CHOSEN = os.environ.get("SNAPLINE_MODES", " ".join(MODES)).split()
 
 ROUND = 20
 """Kills at most, before all is taken in and compared."""
 FILES = min(24, 8 + KILLS)
 """More than a query takes in while its driver is killed so often: what is left is for the life that ends the round."""
-MOST_EVENTS = 4
-"""After which a life is killed, for each query: entries that come to its logs, two for each batch."""
+MOST_EVENTS = 72
+"""After which a life is killed: entries that come to the logs of all queries, two for each batch."""
 
 
 @dataclass
@@ -86,9 +104,15 @@ class Round:
 
     def work(self, mode: str) -> Work:
         """With the settings of one life."""
-        version, intervals = MODES[mode]
-        interval = self.chance.choice(intervals)
-        return Work(folder=str(self.base / mode), format=version, interval=interval, retained=self.chance.randint(1, 3))
+        this = MODES[mode]
+        return Work(
+            folder=str(self.base / mode),
+            format=this.format,
+            interval=self.chance.choice(this.intervals),
+            retained=self.chance.randint(1, 3),
+            backend=this.backend,
+            merging=self.chance.choice(this.merging),
+        )
 
     def start(self, ends: bool) -> Life:
         works = [self.work(mode) for mode in CHOSEN]
@@ -101,7 +125,7 @@ class Round:
     def kill(self) -> None:
         """One life."""
         life, began = self.start(ends=False), time.monotonic()
-        events = self.chance.randint(0, MOST_EVENTS * len(QUERIES) * len(CHOSEN))
+        events = self.chance.randint(0, MOST_EVENTS)
         seconds = self.chance.uniform(0, 0.5)
         killed = life.wait_for("\nsession\n") and life.kill_after(events, seconds)
         assert killed, f"seed {SEED}, {life.log} ended by itself:\n" + "\n".join(complaints(life.log))
@@ -109,13 +133,13 @@ class Round:
             f"  {time.monotonic() - began:4.1f} s, {events} events and {seconds:.2f} s: {stage(life.log)}", flush=True
         )
 
-    def end(self) -> None:
+    def end(self) -> int:
+        """How many rows were compared."""
         self.feed.give_all()
         life = self.start(ends=True)
         status = life.end()
         assert status == 0, f"seed {SEED}, {life.log}:\n" + "\n".join(complaints(life.log))
-        for mode in CHOSEN:
-            check_output(self.base / mode, self.lived.results, self.lived.expected)
+        return sum(check_output(self.base / mode, self.lived.results, self.lived.expected) for mode in CHOSEN)
 
 
 def stage(log: Path) -> str:
@@ -133,13 +157,18 @@ def complaints(log: Path) -> list[str]:
 def test_killed_at_random_moments(lived: Lived, tmp_path: Path) -> None:
     print(f"seed {SEED}, modes {' '.join(CHOSEN)}", flush=True)
     chance = random.Random(SEED)
-    done, rounds, began = 0, 0, time.monotonic()
+    done, rounds, rows, began = 0, 0, 0, time.monotonic()
     while done < KILLS:
         this = Round(tmp_path / f"round-{rounds}", lived, chance)
         for _ in range(min(ROUND, KILLS - done)):
             if not this.feed.dry:
                 this.kill()
                 done += 1
-        this.end()
+        rows += this.end()
         rounds += 1
-        print(f"{done} kills in each mode, {rounds} rounds equal to a life without, {time.monotonic() - began:.0f} s")
+        seconds = time.monotonic() - began
+        print(
+            f"{done} kills in each of {len(CHOSEN)} modes; {rounds} rounds equal to a life without, "
+            f"{rows} rows compared; {seconds:.0f} s",
+            flush=True,
+        )

@@ -20,6 +20,8 @@ class Work:
         format: of Spark's checkpoints.
         interval: of ours, in seconds; None: every batch is durable.
         retained: checkpoints that are kept.
+        backend: where working state is: rocksdb or hashmap.
+        merging: the stores of an executor share a file of handles.
         restarts: how often a query that fails starts again by itself.
         tables: queries that write to SQLite; the others write Parquet files, of which Spark keeps a log.
         plain: started by Spark alone.
@@ -30,6 +32,8 @@ class Work:
     format: int = 1
     interval: float | None = None
     retained: int = 2
+    backend: str = "rocksdb"
+    merging: bool = False
     restarts: int = 0
     queries: Sequence[str] = QUERIES
     tables: Sequence[str] = ("totals",)
