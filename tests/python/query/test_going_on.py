@@ -149,6 +149,17 @@ def test_a_checksum_beside_no_entry_does_not_block_the_start(spark: SparkSession
     assert max(query.batches("commits")) > newest
 
 
+def test_half_of_the_first_entry_does_not_block_the_start(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark starts a new query only where its logs are empty, hidden files included."""
+    query = RealQuery(spark, tmp_path)
+    query.add_input(0, 2)
+    for log in ("offsets", "commits"):
+        (query.checkpoint / log).mkdir(parents=True)
+        (query.checkpoint / log / ".0.15e83ba4-63ff-4857-8bfa-44d5b5579c11.tmp").write_bytes(b"v1\n")
+    start(query, CheckpointConfig()).awaitTermination()
+    assert query.batches("commits")
+
+
 def test_a_store_that_is_opened_anew_needs_no_checkpoint_that_is_gone(spark: SparkSession, tmp_path: Path) -> None:
     """As on an executor that comes late: the checkpoint the run went on from may be subsumed by then."""
     query = RealQuery(spark, tmp_path)

@@ -60,7 +60,13 @@ class Recovery:
         return -1 if planned is None or planned == committed else planned
 
     def clear_the_way(self) -> None:
-        """Removes checksums that a crash left beside no entry: Spark would take its next one for another query's."""
+        """Removes what a crash left of an entry that was being written.
+
+        Spark takes a checksum beside no entry for another query's, and starts no query in a folder with half a file.
+        """
+        if self._offsets.newest() is None and self._commits.newest() is None:
+            for log in (OFFSETS, COMMITS):
+                self._files.delete(log)
         for log in (self._offsets, self._commits):
             newest = log.newest()
             self._files.delete(log.name(0 if newest is None else newest + 1))
