@@ -18,6 +18,7 @@ def main() -> None:
     parser.add_argument("--output", required=True)
     parser.add_argument("--checkpoint", required=True)
     parser.add_argument("--format", default="1")
+    parser.add_argument("--memory", action="store_true", help="state in the driver's memory")
     options = parser.parse_args()
     builder = (
         SparkSession.builder.master(options.master)
@@ -30,6 +31,9 @@ def main() -> None:
         .config("spark.sql.streaming.stateStore.checkpointFormatVersion", options.format)
         .config("spark.sql.streaming.stateStore.minDeltasForSnapshot", "3")
     )
+    if options.memory:
+        storage = snapline.JobManagerCheckpointStorage("1m")
+        builder = snapline.configure(builder, state_backend=snapline.HashMapStateBackend(), checkpoint_storage=storage)
     spark = snapline.configure(builder).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     rows = spark.readStream.schema("key long, amount long").option("maxFilesPerTrigger", "1").parquet(options.input)

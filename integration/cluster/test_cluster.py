@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -67,26 +68,69 @@ def executors(driver: int) -> list[int]:
     return [process for process in backends if below(process)]
 
 
-@pytest.mark.parametrize("checkpoint_format", ["1", "2"])
-def test_executors_are_killed_and_nothing_is_lost(numbers: Path, tmp_path: Path, checkpoint_format: str) -> None:
-    job = [sys.executable, str(Path(__file__).with_name("job.py")), "--master", "local-cluster[2,1,1024]"]
-    job += ["--input", str(numbers), "--output", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "checkpoint")]
-    job += ["--format", checkpoint_format]
-    with (tmp_path / "log").open("w") as log:
+@dataclass
+class Run:
+    """A query that took in what there is, or was killed."""
+
+    status: int
+    killed: int
+    log: str
+    batches: int
+
+
+def run(numbers: Path, work: Path, *more: str, executors_at: tuple[int, ...] = (), driver_at: int = -1) -> Run:
+    """Kills an executor, or the driver, when these batches are done."""
+    job = [sys.executable, str(Path(__file__).with_name("job.py")), "--master", "local-cluster[2,1,1024]", *more]
+    job += ["--input", str(numbers), "--output", str(work / "out"), "--checkpoint", str(work / "checkpoint")]
+    with (work / "log").open("w") as log:
         driver = subprocess.Popen(job, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True)
         watchdog = threading.Timer(400, os.killpg, (driver.pid, signal.SIGKILL))
         watchdog.start()
-        killed = 0
+        killed = batches = 0
         assert driver.stdout is not None
         for line in driver.stdout:
-            if line.startswith("batch ") and int(line.split()[1]) in (3, 6, 9):
+            if not line.startswith("batch "):
+                continue
+            batches += 1
+            if int(line.split()[1]) == driver_at:
+                os.killpg(driver.pid, signal.SIGKILL)
+            if int(line.split()[1]) in executors_at:
                 for process in executors(driver.pid)[:1]:
                     os.kill(process, signal.SIGKILL)
                     killed += 1
         status = driver.wait()
         watchdog.cancel()
-    assert status == 0, (tmp_path / "log").read_text()[-3000:]
-    assert killed == 3
+    return Run(status, killed, (work / "log").read_text(), batches)
+
+
+@pytest.mark.parametrize("checkpoint_format", ["1", "2"])
+def test_executors_are_killed_and_nothing_is_lost(numbers: Path, tmp_path: Path, checkpoint_format: str) -> None:
+    done = run(numbers, tmp_path, "--format", checkpoint_format, executors_at=(3, 6, 9))
+    assert done.status == 0, done.log[-3000:]
+    assert done.killed == 3
     assert streamed(tmp_path / "out") == expected(numbers)
     # The columns really are what was summed: the check can fail.
     assert pc.sum(pq.read_table(numbers)["amount"]).as_py() == sum(total for total, _ in expected(numbers).values())
+
+
+@pytest.mark.parametrize("executors_at", [(), (3, 6, 9)])
+def test_state_in_the_drivers_memory_outlives_executors(
+    numbers: Path, tmp_path: Path, executors_at: tuple[int, ...]
+) -> None:
+    done = run(numbers, tmp_path, "--memory", executors_at=executors_at)
+    assert done.status == 0, done.log[-3000:]
+    assert done.killed == len(executors_at)
+    assert streamed(tmp_path / "out") == expected(numbers)
+    assert not [*tmp_path.glob("checkpoint/state/**/*.changelog"), *tmp_path.glob("checkpoint/state/**/*.handle")]
+
+
+def test_state_in_the_drivers_memory_ends_with_it_and_says_so(numbers: Path, tmp_path: Path) -> None:
+    assert run(numbers, tmp_path, "--memory", driver_at=4).status == -signal.SIGKILL
+    before = streamed(tmp_path / "out")
+    again = run(numbers, tmp_path, "--memory")
+    assert again.status != 0
+    assert again.batches == 0
+    assert streamed(tmp_path / "out") == before
+    assert "[SNAPLINE-NOT-FOUND]" in again.log
+    assert "the driver that had it has ended" in again.log
+    assert "start the query with a new checkpoint" in again.log

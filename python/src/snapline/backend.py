@@ -71,7 +71,7 @@ class EmbeddedRocksDBStateBackend:
 class JobManagerCheckpointStorage:
     """State is kept in the driver's memory, and ends with it: for trying things out, and for small state that may go.
 
-    Only for :class:`HashMapStateBackend`, and not for queries with numbered checkpoints.
+    Only for :class:`HashMapStateBackend`. Such a query has no numbered checkpoints.
 
     Attributes:
         max_state_size: what one state may hold in one partition, as bytes or text like ``"5m"``; a larger one fails the

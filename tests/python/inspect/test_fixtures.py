@@ -9,7 +9,9 @@ import pytest
 
 from snapline.inspect import CheckpointFolder, open_store, verify
 
-FIXTURES = Path(__file__).parents[2] / "jvm" / "core" / "resources" / "fixtures"
+RESOURCES = Path(__file__).parents[2] / "jvm" / "core" / "resources"
+FIXTURES = RESOURCES / "fixtures"
+MERGED = RESOURCES / "merged-fixtures"
 
 
 @pytest.mark.parametrize("fixture", sorted(FIXTURES.iterdir()), ids=lambda path: path.name)
@@ -24,5 +26,22 @@ def test_an_old_store_is_read(fixture: Path, tmp_path: Path) -> None:
     assert sorted(lines) == sorted((fixture / "expected.txt").read_text().splitlines())
 
 
+@pytest.mark.parametrize("fixture", sorted(MERGED.iterdir()), ids=lambda path: path.name)
+def test_an_old_checkpoint_with_merged_handles_is_read(fixture: Path, tmp_path: Path) -> None:
+    shutil.copytree(fixture / "checkpoint", tmp_path / "checkpoint")
+    checkpoint = CheckpointFolder(tmp_path / "checkpoint")
+    assert verify(checkpoint).findings == ()
+    (numbered,) = checkpoint.numbered.read()
+    assert numbered.metadata is not None
+    handles = [*numbered.metadata.handles()]
+    assert len(handles) == 2
+    assert all(handle.merged is not None for _, _, handle in handles)
+    for partition in range(2):
+        with open_store(checkpoint.store(0, partition), 5) as contents:
+            lines = [f"{row.family} {row.key.hex()} {row.value.hex()}" for row in contents.rows()]
+        assert sorted(lines) == sorted((fixture / "expected.txt").read_text().splitlines())
+
+
 def test_there_are_stores_of_old_versions() -> None:
     assert [path.name for path in sorted(FIXTURES.iterdir())] == ["format-1", "format-1-hashmap"]
+    assert [path.name for path in sorted(MERGED.iterdir())] == ["format-1"]

@@ -58,9 +58,13 @@ class Runs:
         self.driver = self._register()
 
     def _register(self) -> Any:
+        from snapline.savepoint.java_api import translate
+
         jvm: Any = self._session._jvm
         checkpointing = getattr(jvm, "io.snapline.spark.plugin.Checkpointing")
-        return checkpointing.start(self._session._jsparkSession, self._location, *self._config.to_coordinator())
+        # It is here that the query's settings are held against the state there is, before anything is written.
+        with starting_with(self._session.conf, self._of_query), translate("start the query"):
+            return checkpointing.start(self._session._jsparkSession, self._location, *self._config.to_coordinator())
 
     def begin(self, restore: int | None = None) -> StreamingQuery:
         """Recovers the state if that is needed, and starts the query.

@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from snapline.backend import StateBackend, backend_settings
+from snapline.backend import CHECKPOINT_LOCATION, CheckpointStorage, StateBackend, backend_settings
+from snapline.config import INCREMENTAL, StateBackendConfig
 from snapline.errors import InvalidConfiguration
 from snapline.query.config import CheckpointConfig
 from snapline.query.hadoop_files import HadoopFiles
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 LOCATION = "checkpointLocation"
 NAME = "queryName"
-DEFAULT_LOCATION = "spark.sql.streaming.checkpointLocation"
 
 
 def start(
@@ -31,7 +31,8 @@ def start(
     *,
     path: str | None = None,
     table: str | None = None,
-    state_backend: StateBackend | None = None,
+    state_backend: StateBackend | StateBackendConfig | None = None,
+    checkpoint_storage: CheckpointStorage | None = None,
     restore: int | None = None,
     restart: RestartStrategy | None = None,
     listeners: Sequence[CheckpointListener] = (),
@@ -52,7 +53,11 @@ def start(
             ``spark.snapline.execution.checkpointing.``.
         path: as in ``writer.start(path)``.
         table: as in ``writer.toTable(table)``.
-        state_backend: where this query's working state is; None: as the session has it.
+        state_backend: where this query's working state is, alone or with other settings of its stores. None, and what
+            it leaves out: as the session has it.
+        checkpoint_storage: where this query's state is kept; None: as the session has it. With
+            ``JobManagerCheckpointStorage`` there are no checkpoints, and no interval: a restart strategy goes on from
+            what the driver holds, as long as there is the driver.
         restore: number of the checkpoint to begin with; None: the newest that is sound, where one is needed.
         restart: whether a failed query starts again by itself; None: it does not.
         listeners: told of every checkpoint.
@@ -62,22 +67,25 @@ def start(
 
     Raises:
         InvalidConfiguration: a setting does not fit, or a batch of this query could not be replayed.
+        IncompatibleState: the folder holds state of another backend, storage or number of key groups.
         StateNotFound: there is no checkpoint of the number asked for.
         CheckpointDamaged: no checkpoint is sound, or what a replay needs is missing.
         StreamingQueryException: a replayed batch failed.
     """
     session = writer._df.sparkSession
+    settings = backend_settings(state_backend, checkpoint_storage)
     if config is None:
         config = CheckpointConfig.from_conf(_session_settings(session))
-    location = find_location(
-        WriterSettings.of(writer).options, config.directory, session.conf.get(DEFAULT_LOCATION, None)
-    )
+    elif config.incremental is not None:
+        # A backend always says something of it, be it the default.
+        settings.pop(INCREMENTAL, None)
+    default = settings.pop(CHECKPOINT_LOCATION, None) or session.conf.get(CHECKPOINT_LOCATION, None)
+    location = find_location(WriterSettings.of(writer).options, config.directory, default)
     if path is not None and table is not None:
         raise InvalidConfiguration("both path and table are given.", "leave out one of them.")
     if config.takes_checkpoints:
         check_replayable(writer, config.forced)
     writer.option(LOCATION, location)
-    settings = backend_settings(state_backend, None)
     if from_savepoint is not None:
         from snapline.savepoint.begin import begin_from
 

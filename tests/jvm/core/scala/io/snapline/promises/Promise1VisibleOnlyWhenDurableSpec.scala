@@ -3,22 +3,23 @@ package io.snapline.promises
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.SnaplineException
-import io.snapline.snapshot.{StoreFixture, TestBackend}
-import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
+import io.snapline.snapshot.{StoreFixture, TestBackend, TestStorage}
+import io.snapline.storage.{Fault, FaultPlan}
 
 /** A checkpoint is visible only when everything it names is durable and has been checked.
   *
   * Every single operation of a store's life is made to fail in turn, in every way there is: after each, every version that was
   * committed and is kept loads with exactly its content, nothing a whole handle names is missing, and the life goes on.
   */
-abstract class Promise1VisibleOnlyWhenDurableOn(backend: TestBackend) extends AnyFunSuite {
+abstract class Promise1VisibleOnlyWhenDurableOn(backend: TestBackend, where: TestStorage = TestStorage.OnDisk)
+    extends AnyFunSuite {
 
   test("a life without faults") {
     val operations = withJourney(FaultPlan.none) { (journey, _) =>
       assert(journey.errors.isEmpty && journey.newest == Journey.Versions)
     }
     // The journey is worth its name: every kind of operation on every kind of file.
-    for (operation <- Seq("create", "write", "close", "open", "read"); kind <- Seq("changelog", "handle", "sst")) {
+    for (operation <- where.operations; kind <- Seq("changelog", "handle", "sst")) {
       assert(operations.exists(o => o.startsWith(operation) && o.endsWith(s".$kind")), s"$operation $kind")
     }
     Seq("delete .*changelog", "delete .*handle", "delete .*sst", "list sst", "list 0").foreach { pattern =>
@@ -32,7 +33,7 @@ abstract class Promise1VisibleOnlyWhenDurableOn(backend: TestBackend) extends An
   for ((fault, number) <- Fault.all.zipWithIndex) test(s"one operation after another fails: $fault") {
     // Every operation fails in one way; of the writes a file is made of, a quarter do in each of the others.
     val meant = operations.indices.filter { i =>
-      FaultPlan.makesSense(operations(i), fault) &&
+      where.makesSense(operations(i), fault) &&
       (fault == Fault.Before || !operations(i).startsWith("write") || i % 4 == number % 4)
     }
     meant.foreach { index =>
@@ -47,15 +48,15 @@ abstract class Promise1VisibleOnlyWhenDurableOn(backend: TestBackend) extends An
 
   /** Returns the operations. */
   private def withJourney(plan: FaultPlan)(body: (Journey, StoreFixture) => Unit): Seq[String] = {
-    val fixture = new StoreFixture(Journey.settings, storageOf = FaultyFileSystem.over, backend = backend)
+    val fixture = new StoreFixture(Journey.settings, backend = backend, where = where, faulty = true)
     try
       try {
         val journey = new Journey(fixture)
-        FaultyFileSystem.run(plan) {
+        where.run(plan) {
           try journey.run()
           catch { case _: SnaplineException => () } // cut off: the process ends here
         }
-        val created = FaultyFileSystem.created.toArray.toSeq.map(_.toString)
+        val created = where.created
         assert(created.distinct.size == created.size && !created.exists(_.contains("exists")), "names are used once")
         body(journey, fixture)
         journey.check(fixture)

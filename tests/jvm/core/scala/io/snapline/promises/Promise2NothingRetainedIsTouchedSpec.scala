@@ -1,7 +1,5 @@
 package io.snapline.promises
 
-import java.io.File
-import java.nio.file.Files
 import java.util.Arrays
 
 import scala.util.Random
@@ -15,7 +13,8 @@ import io.snapline.snapshot._
   * Random lives: commits, rollbacks, second attempts, processes that come and go, and clean-up all the time. After each clean-up every kept
   * version of the line loads, all of its files are there, and no file has other bytes than at first sight.
   */
-abstract class Promise2NothingRetainedIsTouchedOn(backend: TestBackend) extends AnyFunSuite {
+abstract class Promise2NothingRetainedIsTouchedOn(backend: TestBackend, where: TestStorage = TestStorage.OnDisk)
+    extends AnyFunSuite {
 
   for (seed <- 1 to 6; maxDeletes = if (seed % 3 == 0) 2 else -1)
     test(s"a random life, seed $seed, at most $maxDeletes versions at once") {
@@ -26,7 +25,7 @@ abstract class Promise2NothingRetainedIsTouchedOn(backend: TestBackend) extends 
         maxDeletes = maxDeletes,
         policy = SnapshotPolicy(minChangelogs = 1 + seed % 3)
       )
-      val fixture = new StoreFixture(settings, backend = backend)
+      val fixture = new StoreFixture(settings, backend = backend, where = where)
       try new Life(fixture, retain, new Random(seed)).run(45)
       finally fixture.close()
     }
@@ -95,11 +94,7 @@ abstract class Promise2NothingRetainedIsTouchedOn(backend: TestBackend) extends 
     }
 
     private def files: Map[String, Int] =
-      (Option(fixture.folder.listFiles()).toSeq.flatten ++
-        Option(new File(fixture.folder, "sst").listFiles()).toSeq.flatten)
-        .filter(_.isFile)
-        .map(file => file.getName -> Arrays.hashCode(Files.readAllBytes(file.toPath)))
-        .toMap
+      fixture.stored.names.map(name => name -> Arrays.hashCode(fixture.stored.bytes(name))).toMap
 
     private def check(step: Int): Unit = {
       state.awaitSnapshot()
@@ -129,7 +124,7 @@ abstract class Promise2NothingRetainedIsTouchedOn(backend: TestBackend) extends 
   test("a snapshot that is not whole takes no older one with it") {
     val settings = StateSettings(retain = 2, minStale = 0, policy = SnapshotPolicy(minChangelogs = 1000))
     for (damage <- Seq("handle gone", "handle cut short", "table file gone", "table file cut short")) {
-      val fixture = new StoreFixture(settings, backend = backend)
+      val fixture = new StoreFixture(settings, backend = backend, where = where)
       try {
         val state = fixture.open()
         val refs = (0L until 8L).map { version =>
@@ -140,18 +135,18 @@ abstract class Promise2NothingRetainedIsTouchedOn(backend: TestBackend) extends 
           state.commit(forceSnapshot = version == 1 || version == 5)
         }
         state.load(8, None)
-        val handle = new File(fixture.folder, refs(5).handleName)
-        val table = new StoreAudit(fixture.plainStorage).wholeHandles.find(_.ref == refs(5)).get.files.map(_.storedName)
-          .map(new File(fixture.folder, _)).maxBy(_.getName)
+        val stored = fixture.stored
+        val handle = refs(5).handleName
+        val table = new StoreAudit(fixture.plainStorage).wholeHandles.find(_.ref == refs(5)).get.files.map(_.storedName).max
         damage match {
-          case "handle gone" => handle.delete(): Unit
-          case "handle cut short" => Files.write(handle.toPath, Files.readAllBytes(handle.toPath).dropRight(1)): Unit
-          case "table file gone" => table.delete(): Unit
-          case _ => Files.write(table.toPath, Files.readAllBytes(table.toPath).dropRight(1)): Unit
+          case "handle gone" => stored.delete(handle)
+          case "handle cut short" => stored.write(handle, stored.bytes(handle).dropRight(1))
+          case "table file gone" => stored.delete(table)
+          case _ => stored.write(table, stored.bytes(table).dropRight(1))
         }
-        val before = fixture.fileNames
+        val before = stored.names.toSet
         state.cleanUp()
-        assert(fixture.fileNames == before, damage)
+        assert(stored.names.toSet == before, damage)
         val reader = fixture.open()
         Seq(7, 8).foreach { version =>
           reader.load(version.toLong, Some(refs(version - 1).uid))

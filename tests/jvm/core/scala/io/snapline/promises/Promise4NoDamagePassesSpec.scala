@@ -1,7 +1,6 @@
 package io.snapline.promises
 
 import java.io.{File, RandomAccessFile}
-import java.nio.file.Files
 import java.util.Arrays
 
 import scala.util.Random
@@ -17,14 +16,16 @@ import io.snapline.snapshot._
   * A store of six versions with snapshots of the second and the fourth. One file after another is damaged, the newest version is
   * loaded by a process of its own, and the file is put right again.
   */
-abstract class Promise4NoDamagePassesOn(backend: TestBackend) extends AnyFunSuite with BeforeAndAfterAll {
+abstract class Promise4NoDamagePassesOn(backend: TestBackend, where: TestStorage = TestStorage.OnDisk)
+    extends AnyFunSuite
+    with BeforeAndAfterAll {
   private val fixture =
-    new StoreFixture(StateSettings(policy = SnapshotPolicy(minChangelogs = 1000)), backend = backend)
+    new StoreFixture(StateSettings(policy = SnapshotPolicy(minChangelogs = 1000)), backend = backend, where = where)
   private val Newest = 6L
   private val random = new Random(4)
   private var contents = Map.empty[Long, Seq[String]]
   private var refs = Map.empty[Long, VersionRef]
-  private var tablesOf = Map.empty[Long, Seq[File]]
+  private var tablesOf = Map.empty[Long, Seq[String]]
 
   override def beforeAll(): Unit = {
     val state = fixture.open()
@@ -52,19 +53,22 @@ abstract class Promise4NoDamagePassesOn(backend: TestBackend) extends AnyFunSuit
     )
   }
 
-  private def tables: Seq[File] = Option(new File(fixture.folder, "sst").listFiles()).toSeq.flatten.sorted
-  private def changelog(version: Long): File = new File(fixture.folder, refs(version).changelogName)
-  private def handle(version: Long): File = new File(fixture.folder, refs(version).handleName)
-  private def bytes(file: File): Array[Byte] = Files.readAllBytes(file.toPath)
-  private def write(file: File, bytes: Array[Byte]): Unit = Files.write(file.toPath, bytes): Unit
-  private def flip(file: File, at: Int, mask: Int): Unit = {
+  private def stored: StoredFiles = fixture.stored
+  private def tables: Seq[String] = stored.tables
+  private def changelog(version: Long): String = refs(version).changelogName
+  private def handle(version: Long): String = refs(version).handleName
+  private def bytes(file: String): Array[Byte] = stored.bytes(file)
+  private def length(file: String): Int = bytes(file).length
+  private def write(file: String, bytes: Array[Byte]): Unit = stored.write(file, bytes)
+  private def delete(file: String): Unit = stored.delete(file)
+  private def flip(file: String, at: Int, mask: Int): Unit = {
     val damaged = bytes(file)
     damaged(at) = (damaged(at) ^ mask).toByte
     write(file, damaged)
   }
 
   /** Puts the files right afterwards, and sees to it that loading changed nothing. */
-  private def damaging[A](files: File*)(damage: => Any)(body: => A): A = {
+  private def damaging[A](files: String*)(damage: => Any)(body: => A): A = {
     val whole = files.map(file => file -> bytes(file))
     try {
       damage: Unit
@@ -76,10 +80,7 @@ abstract class Promise4NoDamagePassesOn(backend: TestBackend) extends AnyFunSuit
     } finally whole.foreach { case (file, content) => write(file, content) }
   }
 
-  private def everything
-      : Map[String, Long] = (Option(fixture.folder.listFiles()).toSeq.flatten ++ tables).filter(_.isFile).map(f =>
-    f.getName -> f.length()
-  ).toMap
+  private def everything: Map[String, Int] = stored.names.map(name => name -> length(name)).toMap
 
   /** Right: the content and how many changelogs were applied. Left: the error. */
   private def load(version: Long = Newest, byUid: Boolean = true): Either[SnaplineException, (Seq[String], Int)] = {
@@ -134,7 +135,7 @@ abstract class Promise4NoDamagePassesOn(backend: TestBackend) extends AnyFunSuit
   }
 
   test("a flipped byte of the newest handle") {
-    val length = bytes(handle(4)).length
+    val length = this.length(handle(4))
     ((0 until 30) ++ (30 until length - 40 by 97) ++ (length - 40 until length)).foreach { at =>
       damaging(handle(4))(flip(handle(4), at, 1 << (at % 8)))(assertFallsBack(s"byte $at of $length"))
     }
@@ -142,7 +143,7 @@ abstract class Promise4NoDamagePassesOn(backend: TestBackend) extends AnyFunSuit
 
   test("a flipped byte of a table file") {
     tablesOf(4).foreach { table =>
-      val length = table.length.toInt
+      val length = this.length(table)
       (Seq(0, 1, length - 1, length - 8, length - 53) ++ (0 until length by 512) ++
         Seq.fill(20)(random.nextInt(length))).foreach { at =>
         damaging(table)(flip(table, at, 1 << random.nextInt(8)))(assertFallsBack(s"byte $at of $length"))
@@ -156,9 +157,9 @@ abstract class Promise4NoDamagePassesOn(backend: TestBackend) extends AnyFunSuit
   }
 
   test("files cut short, grown, empty") {
-    def cut(file: File, length: Int): Unit = write(file, bytes(file).take(length))
-    def lengths(file: File): Seq[Int] = {
-      val length = file.length.toInt
+    def cut(file: String, length: Int): Unit = write(file, bytes(file).take(length))
+    def lengths(file: String): Seq[Int] = {
+      val length = this.length(file)
       (Seq(0, 1, 15, 16, 17, 31, 32, 47, 48, 49, length - 1, length - 31, length - 32, length - 33) ++
         Seq.fill(10)(random.nextInt(length))).filter(l => l >= 0 && l < length)
     }
@@ -166,35 +167,35 @@ abstract class Promise4NoDamagePassesOn(backend: TestBackend) extends AnyFunSuit
       damaging(changelog(6))(cut(changelog(6), length))(assertDamaged(s"$length bytes", sound = 5))
     }
     for (file <- handle(4) +: tablesOf(4); length <- lengths(file)) {
-      damaging(file)(cut(file, length))(assertFallsBack(s"${file.getName} of $length bytes"))
+      damaging(file)(cut(file, length))(assertFallsBack(s"$file of $length bytes"))
     }
     damaging(changelog(6))(write(changelog(6), bytes(changelog(6)) :+ 0.toByte))(assertDamaged("one byte more", 5))
     (handle(4) +: tablesOf(4)).foreach { file =>
-      damaging(file)(write(file, bytes(file) ++ bytes(file)))(assertFallsBack(s"${file.getName} twice"))
+      damaging(file)(write(file, bytes(file) ++ bytes(file)))(assertFallsBack(s"$file twice"))
     }
   }
 
-  test("files that grew beyond all memory") {
-    def grow(file: File): Unit = {
-      val access = new RandomAccessFile(file, "rw")
+  if (where eq TestStorage.OnDisk) test("files that grew beyond all memory") {
+    def grow(file: String): Unit = {
+      val access = new RandomAccessFile(new File(fixture.folder, file), "rw")
       try access.setLength(64L << 30)
       finally access.close()
     }
     (handle(4) +: tablesOf(4)).foreach { file =>
-      damaging(file)(grow(file))(assertFallsBack(s"${file.getName} of 64 GiB"))
+      damaging(file)(grow(file))(assertFallsBack(s"$file of 64 GiB"))
     }
     damaging(changelog(6))(grow(changelog(6)))(assertDamaged("a changelog of 64 GiB", 5))
   }
 
   test("files that are gone") {
     (handle(4) +: tablesOf(4)).foreach { file =>
-      damaging(file)(file.delete()) {
+      damaging(file)(delete(file)) {
         if (file == handle(4)) assert(load() == Right((contents(Newest), 4)))
-        else assertFallsBack(s"without ${file.getName}")
+        else assertFallsBack(s"without $file")
       }
     }
-    damaging(changelog(5))(changelog(5).delete())(assertDamaged("without a changelog", 4))
-    damaging(changelog(6))(changelog(6).delete()) {
+    damaging(changelog(5))(delete(changelog(5)))(assertDamaged("without a changelog", 4))
+    damaging(changelog(6))(delete(changelog(6))) {
       val error = load().left.toOption.get
       assert(error.isInstanceOf[StateNotFound] && error.found.contains("newest there is 5"))
     }
@@ -249,9 +250,9 @@ abstract class Promise4NoDamagePassesOn(backend: TestBackend) extends AnyFunSuit
       damaging(chosen: _*) {
         chosen.foreach { file =>
           dice.nextInt(4) match {
-            case 0 => flip(file, dice.nextInt(file.length.toInt), 1 + dice.nextInt(255))
-            case 1 => write(file, bytes(file).take(dice.nextInt(file.length.toInt)))
-            case 2 => file.delete()
+            case 0 => flip(file, dice.nextInt(length(file)), 1 + dice.nextInt(255))
+            case 1 => write(file, bytes(file).take(dice.nextInt(length(file))))
+            case 2 => delete(file)
             case _ => write(file, dice.nextBytes(dice.nextInt(3000)))
           }
         }
@@ -273,13 +274,13 @@ abstract class Promise4NoDamagePassesOn(backend: TestBackend) extends AnyFunSuit
     state.backend.family("default").put("key-1".getBytes, Array[Byte](1))
     val later = state.commit()
     state.close()
-    val file = new File(fixture.folder, later.changelogName)
+    val file = later.changelogName
     try {
       assert(later.uid > refs(Newest).uid)
       write(file, bytes(file).dropRight(5))
       val (result, log) = LogProbe.during(load(byUid = false))
       assert(result.map(_._1) == Right(contents(Newest)) && log.exists(_.contains("is set aside")))
-    } finally file.delete(): Unit
+    } finally delete(file)
   }
 }
 

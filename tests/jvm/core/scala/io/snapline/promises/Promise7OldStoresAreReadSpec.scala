@@ -32,7 +32,35 @@ class Promise7OldStoresAreReadSpec extends AnyFunSuite {
     }
   }
 
+  private val merged = new File(getClass.getResource("/merged-fixtures").toURI)
+
+  for (folder <- merged.listFiles().toSeq.filter(_.isDirectory).sorted) {
+    test(s"a checkpoint of ${folder.getName} with merged handles is read, and written on") {
+      val fixture = new StoreFixture()
+      try {
+        val root = new File(fixture.folder, "checkpoint")
+        FixtureContent.copy(new File(folder, "checkpoint"), root)
+        val expected = Files.readAllLines(new File(folder, "expected.txt").toPath).asScala.toSeq
+        val handles = MergedFixture.metadata(root).handles
+        assert(handles.size == 2 && handles.values.forall(_.merged.isDefined))
+        handles.foreach { case (store, handle) =>
+          val state = MergedFixture.open(root, store, handle, fixture)
+          state.load(handle.ref.version, Some(handle.ref.uid))
+          assert(FixtureContent.lines(state) == expected)
+          FixtureContent.change(state, FixtureContent.LastVersion + 1)
+          val ref = state.commit()
+          val after = FixtureContent.lines(state)
+          val again = MergedFixture.open(root, store, handle, fixture)
+          again.load(ref.version, Some(ref.uid))
+          assert(FixtureContent.lines(again) == after)
+          Seq(state, again).foreach(_.close())
+        }
+      } finally fixture.close()
+    }
+  }
+
   test("there is a store of every format") {
+    assert(merged.list().toSeq == Seq("format-1"))
     assert(fixtures.list().toSeq.sorted == Seq("format-1", "format-1-hashmap"))
   }
 }

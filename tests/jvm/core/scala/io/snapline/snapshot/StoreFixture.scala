@@ -12,13 +12,19 @@ import io.snapline.state.heap.HeapMemory
 import io.snapline.state.rowtable.PageMemory
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
-/** A store in a temporary folder, and as many processes' views of it as a test needs. Owned by the test, which closes it. */
+/** A store in a temporary folder, and as many processes' views of it as a test needs. Owned by the test, which closes it.
+  *
+  * @param faulty
+  *   whether views see the faults of the storage's plan
+  */
 final class StoreFixture(
     val settings: StateSettings = StateSettings(policy = SnapshotPolicy(minChangelogs = 3)),
     tableBytes: Long = 64L << 20,
     storageOf: CheckpointStorage => CheckpointStorage = identity,
     pool: SnapshotPool = StoreFixture.pool,
-    backend: TestBackend = TestBackend.RocksDb
+    backend: TestBackend = TestBackend.RocksDb,
+    where: TestStorage = TestStorage.OnDisk,
+    faulty: Boolean = false
 ) extends AutoCloseable {
   private val root = Files.createTempDirectory(StoreFixture.fastDisk.toPath, "snapline-test").toFile
   private val number = new AtomicInteger
@@ -26,8 +32,11 @@ final class StoreFixture(
   private val heap = new HeapMemory(limit = 0)
   private var opened = Seq.empty[VersionedState]
   val folder = new File(root, "state/0/0")
-  val plainStorage: CheckpointStorage = new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration)
-  val storage: CheckpointStorage = storageOf(plainStorage)
+  val plainStorage: CheckpointStorage = where.plain(folder)
+  val storage: CheckpointStorage = storageOf(if (faulty) where.faulty(folder) else plainStorage)
+
+  /** What storage holds. */
+  val stored: StoredFiles = where.files(folder)
 
   val factory: BackendFactory = new BackendFactory {
     override def kind: String = backend.kind
@@ -59,6 +68,7 @@ final class StoreFixture(
 
   override def close(): Unit = {
     closeStores()
+    where.remove(folder)
     LocalFolder.delete(root)
   }
 }

@@ -97,7 +97,7 @@ class BackendsSpec extends AnyFunSuite {
         val numbered = intercept[InvalidConfiguration](
           Checkpointing.start(spark, fixture.folder.getPath, 1000, 60000, 0, 1, 0, 1, "RETAIN_ON_CANCELLATION")
         )
-        assert(numbered.found.contains(Storage))
+        assert(numbered.found.contains(Storage) && numbered.action.contains("leave the interval out"))
 
         using() { other =>
           val provider = inMemory(other, MaxStateSize -> "1k")

@@ -17,11 +17,14 @@ import io.snapline.error.StorageFailure
   *
   * @param durableBatches
   *   every batch is durable by itself; checkpoints are extra
+  * @param inMemory
+  *   state is in this driver's memory: no checkpoint could name it
   */
 final class CheckpointDriver private[plugin] (
     folder: CheckpointFolder,
     settings: CoordinatorSettings,
     durableBatches: Boolean,
+    inMemory: Boolean,
     maxParallelism: Int,
     logs: SparkLogs,
     observer: CheckpointObserver,
@@ -101,7 +104,8 @@ final class CheckpointDriver private[plugin] (
     *   a number to ask `outcome` with
     */
   def trigger(savepoint: Boolean): Long = synchronized {
-    if (coordinator == null) requests.refused("the query has not planned a batch yet")
+    if (inMemory) requests.refused("state is kept in the driver's memory, and a checkpoint is to outlive it")
+    else if (coordinator == null) requests.refused("the query has not planned a batch yet")
     else {
       val (request, actions) = coordinator.requested(
         if (savepoint) CheckpointProperties.Savepoint else settings.retention.properties
@@ -174,7 +178,7 @@ final class CheckpointDriver private[plugin] (
       operators = batch.operators.map(operator => operator.id -> operator.name).toMap
       observer.planned(operators)
       val checkpoint =
-        if (batch.batch == unfinished) None
+        if (inMemory || batch.batch == unfinished) None
         else coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
       TaskBarrier(
         batch.run,

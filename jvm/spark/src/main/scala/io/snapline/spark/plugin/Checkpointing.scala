@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 
 import io.snapline.checkpoint._
 import io.snapline.error.InvalidConfiguration
-import io.snapline.spark.provider.{BackendSettings, ProviderSettings}
+import io.snapline.spark.provider.{BackendSettings, ProviderSettings, StartCheck}
 
 /** The coordinators of this driver, one for each query that was started with one. Any thread. */
 object Checkpointing {
@@ -78,8 +78,16 @@ object Checkpointing {
       )
     }
     val configuration = SessionInternals.hadoopConfiguration(session)
-    refuseDriverMemory(configuration)
+    val durableBatches = intervalMs < 0
+    val inMemory = BackendSettings.read(ProviderSettings.set(configuration)).driverMemory
+    if (inMemory && !durableBatches) {
+      throw new InvalidConfiguration(
+        s"State is kept in the driver's memory (${BackendSettings.Storage}), and checkpoints at an interval are to outlive it.",
+        s"set ${BackendSettings.Storage} to filesystem, or leave the interval out."
+      )
+    }
     val path = qualified(folder, configuration)
+    StartCheck.run(path, SessionInternals.storeConf(session), configuration)
     val settings = CoordinatorSettings(
       Some(if (intervalMs < 0) Long.MaxValue else intervalMs),
       timeoutMs,
@@ -90,11 +98,12 @@ object Checkpointing {
       RetentionPolicy.named(retention)
     )
     def nameOf(run: UUID): Option[String] = session.streams.active.find(_.runId == run).flatMap(q => Option(q.name))
-    val observer = openedObservers().observer(path.toString, settings, durableBatches = intervalMs < 0, nameOf)
+    val observer = openedObservers().observer(path.toString, settings, durableBatches, nameOf)
     val driver = new CheckpointDriver(
       new CheckpointFolder(path, configuration),
       settings,
-      durableBatches = intervalMs < 0,
+      durableBatches,
+      inMemory,
       ProviderSettings.maxParallelism(configuration),
       new SparkLogs(session, path),
       observer,
@@ -115,14 +124,6 @@ object Checkpointing {
     driver
   }
 
-  /** A recovery needs files that outlive the driver. */
-  private def refuseDriverMemory(configuration: Configuration): Unit =
-    if (BackendSettings.read(ProviderSettings.set(configuration)).driverMemory) {
-      throw new InvalidConfiguration(
-        s"State is kept in the driver's memory (${BackendSettings.Storage}), and numbered checkpoints are to outlive it.",
-        s"set ${BackendSettings.Storage} to filesystem, or start the query with writer.start()."
-      )
-    }
 
   private def qualified(folder: String, configuration: Configuration): Path = {
     val path = new Path(folder)

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.streaming.state.{StateStoreConf, StateStor
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 
 import io.snapline.checkpoint.{StateHandle, StoreId}
-import io.snapline.error.{IncompatibleState, SnaplineException, StateNotFound}
+import io.snapline.error.{SnaplineException, StateNotFound}
 import io.snapline.snapshot._
 import io.snapline.spark.plugin.{CheckpointFolder, DriverChannel, DriverMemoryStorage, TaskBarrier}
 import io.snapline.state.{KeyedBackend, LocalFolder}
@@ -38,7 +38,7 @@ private[spark] final class StateLocation(
   private val number = new AtomicInteger
 
   private val factory = new BackendFactory {
-    override def kind: String = settings.backend.kind
+    override def kind: String = backend
 
     override def newFolder(): File = new File(local, s"db-${number.incrementAndGet()}")
 
@@ -47,12 +47,15 @@ private[spark] final class StateLocation(
       else new RocksDbBackend(folder, restored, RocksDbSettings(settings.compression), shared.native, shared.pages)
   }
 
-  private val properties = Map(
-    StateLocation.Encoding -> conf.stateStoreEncodingFormat,
-    StateLocation.RowChecksum -> conf.rowChecksumEnabled.toString,
-    StateLocation.MaxParallelism -> settings.maxParallelism.toString,
-    StateLocation.Backend -> settings.backend.kind
-  )
+  /** A task that belongs to no query reads, and cannot know by which backend the state was written. */
+  private lazy val backend: String = {
+    val isReader = Option(TaskContext.get()).exists(task => StateInternals.queryId(task) == null)
+    def written = NewestOrigin.of(files).orElse(NewestOrigin.of(sharing.get.files))
+    val found = if (isReader) written.flatMap(_.properties.get(StateProperties.Backend)) else None
+    found.getOrElse(settings.backend.kind)
+  }
+
+  private lazy val properties = new StateProperties(conf, settings.maxParallelism, backend)
 
   val storage: CheckpointStorage =
     if (settings.backend.driverMemory)
@@ -77,8 +80,8 @@ private[spark] final class StateLocation(
     factory,
     settings.state,
     shared.snapshots,
-    Origin(io.snapline.spark.SparkLineCheck.version, runId.toString, properties),
-    check,
+    Origin(io.snapline.spark.SparkLineCheck.version, runId.toString, properties.written),
+    properties.check(_, storage.location),
     snapshotMade,
     near = Some(near),
     pinned = () => namedByCheckpoints,
@@ -101,11 +104,7 @@ private[spark] final class StateLocation(
   def missing(e: StateNotFound): SnaplineException =
     if (!settings.backend.driverMemory) e
     else if (files.list("").nonEmpty) {
-      new IncompatibleState(
-        s"The state in ${files.location} is in files; ${BackendSettings.Storage} says that it is in the driver's memory.",
-        s"set ${BackendSettings.Storage} back to filesystem.",
-        e
-      )
+      StartCheck.inFiles(files.location, Some(e))
     } else {
       new StateNotFound(
         s"The state of ${files.location} was in the memory of a driver (${BackendSettings.Storage}), and the driver that had it has ended: ${e.found}",
@@ -114,32 +113,8 @@ private[spark] final class StateLocation(
       )
     }
 
-  /** Bytes written under another setting would be read wrongly. */
-  private def check(origin: Origin): Unit = properties.foreach { case (name, wanted) =>
-    origin.properties.get(name).filter(_ != wanted).foreach { found =>
-      throw new IncompatibleState(
-        s"The state in ${storage.location} was written with $name = $found; the query has $wanted.",
-        s"set ${StateLocation.setting(name)} back to $found, or start with a new checkpoint."
-      )
-    }
-  }
-
   def close(): Unit = {
     sharing.close()
     LocalFolder.delete(local)
-  }
-}
-
-private object StateLocation {
-  val Encoding = "encoding"
-  val RowChecksum = "rowChecksum"
-  val MaxParallelism = "maxParallelism"
-  val Backend = "backend"
-
-  def setting(property: String): String = property match {
-    case Encoding => "spark.sql.streaming.stateStore.encodingFormat"
-    case RowChecksum => "spark.sql.streaming.stateStore.rowChecksum.enabled"
-    case Backend => BackendSettings.Type
-    case _ => ProviderSettings.MaxParallelism
   }
 }

@@ -8,12 +8,15 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
+import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
 /** What only Spark's own packages may ask a session. */
 object SessionInternals {
   def hadoopConfiguration(session: SparkSession): Configuration = session.sessionState.newHadoopConf()
+
+  def storeConf(session: SparkSession): StateStoreConf = StateStoreConf(session.sessionState.conf)
 
   /** The session's settings, with those that a batch ran with: an entry of the offset log has them in its second line. */
   def settingsOfBatch(session: SparkSession, offsetMetadata: String): SQLConf = {

@@ -1,0 +1,54 @@
+package io.snapline.spark.provider
+
+import org.apache.spark.sql.execution.streaming.state.StateStoreConf
+
+import io.snapline.error.IncompatibleState
+import io.snapline.snapshot.Origin
+
+/** What the state of a checkpoint stays with all its life: written into every file, and compared with what is set.
+  *
+  * @param backend
+  *   by its name in the files
+  */
+private[provider] final class StateProperties(conf: StateStoreConf, maxParallelism: Int, backend: String) {
+  import StateProperties._
+
+  val written: Map[String, String] = Map(
+    Encoding -> conf.stateStoreEncodingFormat,
+    RowChecksum -> conf.rowChecksumEnabled.toString,
+    MaxParallelism -> maxParallelism.toString,
+    Backend -> backend
+  )
+
+  /** Bytes written under another setting would be read wrongly. */
+  def check(origin: Origin, location: String): Unit = check(origin, location, written)
+
+  /** The same before Spark has read of its logs which of its own settings a query goes on with. */
+  def checkOwn(origin: Origin, location: String): Unit =
+    check(origin, location, written.filter(property => own(property._1)))
+
+  private def check(origin: Origin, location: String, properties: Map[String, String]): Unit =
+    properties.foreach { case (name, wanted) =>
+      origin.properties.get(name).filter(_ != wanted).foreach { found =>
+        throw new IncompatibleState(
+          s"The state in $location was written with $name = $found; the query has $wanted.",
+          s"set ${setting(name)} back to $found, or start with a new checkpoint."
+        )
+      }
+    }
+}
+
+private[provider] object StateProperties {
+  private val Encoding = "encoding"
+  private val RowChecksum = "rowChecksum"
+  private val MaxParallelism = "maxParallelism"
+  val Backend = "backend"
+  private val own = Set(MaxParallelism, Backend)
+
+  private def setting(property: String): String = property match {
+    case Encoding => "spark.sql.streaming.stateStore.encodingFormat"
+    case RowChecksum => "spark.sql.streaming.stateStore.rowChecksum.enabled"
+    case Backend => BackendSettings.Type
+    case _ => ProviderSettings.MaxParallelism
+  }
+}

@@ -1,0 +1,20 @@
+package org.apache.spark.sql.execution.streaming
+package snapline
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.streaming.WriteToStream
+
+import io.snapline.spark.provider.StartCheck
+
+/** Sees the plan of every query that is about to start, in the call that starts it: the last moment before Spark writes. */
+final class StartRule(session: SparkSession) extends (LogicalPlan => Unit) {
+  override def apply(plan: LogicalPlan): Unit = plan match {
+    case write: WriteToStream =>
+      val configuration = SessionInternals.hadoopConfiguration(session)
+      StartCheck.run(new Path(write.resolvedCheckpointLocation), SessionInternals.storeConf(session), configuration)
+    case _ => ()
+  }
+}
