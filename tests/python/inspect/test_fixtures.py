@@ -28,12 +28,18 @@ def test_an_old_store_is_read(fixture: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fixture", sorted(MERGED.iterdir()), ids=lambda path: path.name)
 def test_an_old_checkpoint_with_merged_handles_is_read(fixture: Path, tmp_path: Path) -> None:
-    shutil.copytree(fixture / "checkpoint", tmp_path / "checkpoint")
-    checkpoint = CheckpointFolder(tmp_path / "checkpoint")
-    assert verify(checkpoint).findings == ()
+    checkpoint_folder = tmp_path / "checkpoint"
+    shutil.copytree(fixture / "checkpoint", checkpoint_folder)
+    checkpoint = CheckpointFolder(checkpoint_folder)
     (numbered,) = checkpoint.numbered.read()
-    assert numbered.metadata is not None
-    handles = [*numbered.metadata.handles()]
+    metadata = numbered.metadata
+    assert metadata is not None
+    # Spark's two logs are none of the fixture; their entries are in the metadata.
+    for log, entry in (("offsets", metadata.offsets), ("commits", metadata.commit)):
+        (checkpoint_folder / log).mkdir()
+        (checkpoint_folder / log / str(metadata.batch)).write_text(entry)
+    assert verify(checkpoint).findings == ()
+    handles = [*metadata.handles()]
     assert len(handles) == 2
     assert all(handle.merged is not None for _, _, handle in handles)
     for partition in range(2):

@@ -59,6 +59,10 @@ OF_QUERY: dict[str, Any] = {
     ),
     "checkpoint_storage": JobManagerCheckpointStorage("1m"),
 }
+IN_MEMORY: dict[str, Any] = {
+    "state_backend": HashMapStateBackend(),
+    "checkpoint_storage": JobManagerCheckpointStorage(),
+}
 
 
 @pytest.fixture
@@ -124,10 +128,9 @@ def test_files_for_one_query_of_a_session_that_keeps_state_in_memory(spark: Spar
 
 def test_state_in_memory_survives_the_query_and_not_the_driver(query: RealQuery) -> None:
     sound = FailsOnce(-1)
-    in_memory = {"state_backend": HashMapStateBackend(), "checkpoint_storage": JobManagerCheckpointStorage()}
     sink = FailsOnce(2)
     running = snapline.start(
-        sink.writer(query), CheckpointConfig(), restart=FixedDelayRestart(attempts=2, delay=0.1), **in_memory
+        sink.writer(query), CheckpointConfig(), restart=FixedDelayRestart(attempts=2, delay=0.1), **IN_MEMORY
     )
     running.awaitTermination()
     assert (running.restarts, sink.failures, running.exception()) == (1, 1, None)
@@ -144,14 +147,10 @@ def test_no_checkpoint_is_taken_of_state_in_memory(spark: SparkSession, tmp_path
     counts = ticks.selectExpr("value % 3 AS key").groupBy("key").count()
     writer = counts.writeStream.format("noop").outputMode("update").trigger(processingTime="100 milliseconds")
     writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
-    in_memory: dict[str, Any] = {
-        "state_backend": HashMapStateBackend(),
-        "checkpoint_storage": JobManagerCheckpointStorage(),
-    }
     with pytest.raises(InvalidConfiguration, match="leave the interval out"):
-        snapline.start(writer, INTERVAL, **in_memory)
+        snapline.start(writer, INTERVAL, **IN_MEMORY)
     assert not all_files(tmp_path)
-    running = snapline.start(writer, CheckpointConfig(), **in_memory)
+    running = snapline.start(writer, CheckpointConfig(), **IN_MEMORY)
     try:
         wait_for(lambda: running.lastProgress is not None)
         with pytest.raises(StorageFailure, match="the driver's memory"):
@@ -179,7 +178,7 @@ def test_another_backend_is_refused_before_anything_is_written(
         run(query, config, state_backend=now)
     if not config.takes_checkpoints:
         with pytest.raises(IncompatibleState, match=f"set {STORAGE} back to filesystem"):
-            run(query, config, state_backend=HashMapStateBackend(), checkpoint_storage=JobManagerCheckpointStorage())
+            run(query, config, **IN_MEMORY)
     assert all_files(query.work) == before
     run(query, config, state_backend=was)
     assert max(query.batches("commits")) >= SECOND - 1

@@ -65,8 +65,8 @@ class Recovery:
         Spark takes a checksum beside no entry for another query's, and starts no query in a folder with half a file.
         """
         if self._offsets.newest() is None and self._commits.newest() is None:
-            for log in (OFFSETS, COMMITS):
-                self._files.delete(log)
+            for folder in (OFFSETS, COMMITS):
+                self._files.delete(folder)
         for log in (self._offsets, self._commits):
             newest = log.newest()
             self._files.delete(log.name(0 if newest is None else newest + 1))

@@ -18,6 +18,9 @@ import io.snapline.storage.HadoopCheckpointStorage
   */
 object MergedFixture {
   private val Checkpoint = 1L
+
+  /** Some table files are longer, and lie in the stores' folders. */
+  private val Inline = 1300
   private val Stores = Seq(StoreId(0, 0, "default"), StoreId(0, 1, "default"))
 
   def storage(root: File, folder: String): HadoopCheckpointStorage =
@@ -83,7 +86,7 @@ object MergedFixture {
   def main(arguments: Array[String]): Unit = {
     val target = new File(arguments.head)
     require(!target.exists(), s"$target exists: fixtures are never written again")
-    val fixture = new StoreFixture(StateSettings(inlineThreshold = 20 << 10))
+    val fixture = new StoreFixture(StateSettings(inlineThreshold = Inline))
     try {
       val lines = write(new File(target, "checkpoint"), fixture)
       Files.write(new File(target, "expected.txt").toPath, lines.mkString("", "\n", "\n").getBytes("UTF-8")): Unit
