@@ -14,6 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import net.bytebuddy.agent.builder.AgentBuilder;
 import net.bytebuddy.asm.Advice;
+import org.apache.hadoop.conf.Configuration;
 
 /**
  * Two advices on Spark's state store classes, woven in when they are loaded.
@@ -53,8 +54,11 @@ public final class Probe {
     return counts;
   }
 
-  public static void onInit(Object provider) {
+  /** Tests that open a store by themselves pass settings of their own, in which there is no backend: every provider has the one under test. */
+  public static void onInit(Object provider, Configuration settings) {
     counts.computeIfAbsent(provider.getClass().getName(), k -> new LongAdder()).increment();
+    String backend = System.getProperty("snapline.integration.backend");
+    if (backend != null) settings.set("spark.snapline.state.backend.type", backend);
   }
 
   public static String target(String name) {
@@ -66,8 +70,8 @@ public final class Probe {
     private InitAdvice() {}
 
     @Advice.OnMethodEnter
-    public static void enter(@Advice.This Object self) {
-      Probe.onInit(self);
+    public static void enter(@Advice.This Object self, @Advice.Argument(6) Configuration settings) {
+      Probe.onInit(self, settings);
     }
   }
 

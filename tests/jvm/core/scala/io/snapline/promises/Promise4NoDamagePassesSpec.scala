@@ -58,7 +58,7 @@ abstract class Promise4NoDamagePassesOn(backend: TestBackend, where: TestStorage
   private def changelog(version: Long): String = refs(version).changelogName
   private def handle(version: Long): String = refs(version).handleName
   private def bytes(file: String): Array[Byte] = stored.bytes(file)
-  private def length(file: String): Int = bytes(file).length
+  private def length(file: String): Int = stored.lengths(file).toInt
   private def write(file: String, bytes: Array[Byte]): Unit = stored.write(file, bytes)
   private def delete(file: String): Unit = stored.delete(file)
   private def flip(file: String, at: Int, mask: Int): Unit = {
@@ -80,7 +80,7 @@ abstract class Promise4NoDamagePassesOn(backend: TestBackend, where: TestStorage
     } finally whole.foreach { case (file, content) => write(file, content) }
   }
 
-  private def everything: Map[String, Int] = stored.names.map(name => name -> length(name)).toMap
+  private def everything: Map[String, Long] = stored.lengths
 
   /** Right: the content and how many changelogs were applied. Left: the error. */
   private def load(version: Long = Newest, byUid: Boolean = true): Either[SnaplineException, (Seq[String], Int)] = {

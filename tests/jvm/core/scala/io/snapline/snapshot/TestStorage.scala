@@ -33,14 +33,16 @@ trait TestStorage {
 
 /** The way to a store's files past all checks. Names are relative to its folder. */
 trait StoredFiles {
-  def names: Seq[String]
+  /** And how long they are. */
+  def lengths: Map[String, Long]
   def bytes(name: String): Array[Byte]
 
   /** Over what is there. */
   def write(name: String, bytes: Array[Byte]): Unit
   def delete(name: String): Unit
 
-  final def tables: Seq[String] = names.filter(_.startsWith(s"${TableFile.Folder}/")).sorted
+  final def names: Seq[String] = lengths.keys.toSeq.sorted
+  final def tables: Seq[String] = names.filter(_.startsWith(s"${TableFile.Folder}/"))
 }
 
 object TestStorage {
@@ -53,9 +55,10 @@ object TestStorage {
     override val operations: Seq[String] = Seq("create", "write", "close", "open", "read")
 
     override def files(folder: File): StoredFiles = new StoredFiles {
-      override def names: Seq[String] = Seq("", s"${TableFile.Folder}/").flatMap { below =>
-        Option(new File(folder, below).listFiles()).toSeq.flatten.filter(_.isFile).map(file => below + file.getName)
-      }
+      override def lengths: Map[String, Long] = Seq("", s"${TableFile.Folder}/").flatMap { below =>
+        val files = Option(new File(folder, below).listFiles()).toSeq.flatten.filter(_.isFile)
+        files.map(file => s"$below${file.getName}" -> file.length)
+      }.toMap
       override def bytes(name: String): Array[Byte] = Files.readAllBytes(new File(folder, name).toPath)
       override def write(name: String, bytes: Array[Byte]): Unit =
         Files.write(new File(folder, name).toPath, bytes): Unit

@@ -96,6 +96,30 @@ class DriverMemoryStorageSpec extends AnyFunSuite {
     }
   }
 
+  test("answers are made of Java's own classes") {
+    def classes(answer: AnyRef): Seq[String] = answer match {
+      case parts: Array[AnyRef] => parts.getClass.getComponentType.getName +: parts.toSeq.flatMap(classes)
+      case other => Seq(other.getClass.getName)
+    }
+    val asked = scala.collection.mutable.Set.empty[Class[_]]
+    val memory = new DriverMemory
+    val storage = new DriverMemoryStorage(
+      "x",
+      { message =>
+        val answer = memory.answer(message)
+        asked += message.getClass
+        classes(answer).foreach(name => assert(name.startsWith("java.") || name.startsWith("["), message))
+        answer
+      }
+    )
+    write(storage, "a", Array[Byte](1))
+    assert(read(storage, "a") == Seq[Byte](1) && storage.list("").map(_.name) == Seq("a") && storage.delete("a"))
+    val abandoned = storage.create("b")
+    abandoned.write(1)
+    abandoned.abandon()
+    assert(asked.size == 7, "every kind of message")
+  }
+
   test("a driver that is gone is a failure with a code") {
     val storage = new DriverMemoryStorage("x", _ => throw new StorageFailure("The driver did not answer.", "wait."))
     Seq[() => Unit](

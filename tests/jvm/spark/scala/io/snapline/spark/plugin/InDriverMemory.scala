@@ -82,7 +82,8 @@ final class InDriverMemory extends TestStorage {
 
   override def files(folder: File): StoredFiles = new StoredFiles {
     private val storage = plain(folder)
-    override def names: Seq[String] = Seq("", TableFile.Folder).flatMap(storage.list(_).map(_.name))
+    override def lengths: Map[String, Long] =
+      Seq("", TableFile.Folder).flatMap(storage.list(_).map(file => file.name -> file.length)).toMap
 
     override def bytes(name: String): Array[Byte] = {
       val input = storage.open(name)

@@ -80,11 +80,15 @@ private[plugin] final class DriverMemory(now: () => Long = () => System.currentT
     gone != null
   }
 
-  private def list(folder: String): Array[MemoryFile] = {
+  private def list(folder: String): Array[AnyRef] = {
     val prefix = s"$folder/"
-    files.asScala.iterator.collect {
-      case (path, file) if path.startsWith(prefix) && path.indexOf('/', prefix.length) < 0 =>
-        MemoryFile(path.substring(prefix.length), file.bytes.length.toLong, file.modified)
+    val found = files.asScala.iterator.filter { case (path, _) =>
+      path.startsWith(prefix) && path.indexOf('/', prefix.length) < 0
     }.toArray
+    Array(
+      found.map(_._1.substring(prefix.length)),
+      found.map(_._2.bytes.length.toLong),
+      found.map(_._2.modified)
+    )
   }
 }

@@ -77,8 +77,8 @@ private[spark] final class DriverMemoryStorage(folder: String, driver: DriverCha
   override def list(of: String): Seq[StoredFile] = {
     val prefix = if (of.isEmpty) "" else s"$of/"
     driver.ask(List(if (of.isEmpty) folder else place(of))) match {
-      case files: Array[MemoryFile] =>
-        files.toSeq.map(file => StoredFile(prefix + file.name, file.length, file.modified))
+      case Array(names: Array[String], lengths: Array[Long], modified: Array[Long]) =>
+        names.indices.map(i => StoredFile(prefix + names(i), lengths(i), modified(i)))
       case other => throw failure(s"a list of $folder was answered with $other")
     }
   }

@@ -2,8 +2,9 @@ package io.snapline.spark.plugin
 
 /** What an executor asks of the driver's memory. Every message may come twice: its answer was lost.
   *
-  * Answers: `Append`, `Finish`, `Abandon` and `Delete` true or false, `Length` a Long (below zero: no such file), `Read` bytes, `List` an array of [[MemoryFile]]; a text says
-  * why a request was refused.
+  * Answers: `Append`, `Finish`, `Abandon` and `Delete` true or false, `Length` a Long (below zero: no such file), `Read` bytes, `List` three arrays: names, lengths, and
+  * times of change in milliseconds since 1970; a text says why a request was refused. They are made of Java's own classes: an executor that has our jar from `spark.jars`
+  * reads answers by a class loader that does not know it, and loses its connection.
   */
 sealed trait DriverMessage extends Serializable
 
@@ -22,6 +23,3 @@ object DriverMessage {
   final case class List(folder: String) extends DriverMessage
   final case class Delete(path: String) extends DriverMessage
 }
-
-/** @param modified milliseconds since 1970 */
-final case class MemoryFile(name: String, length: Long, modified: Long)
