@@ -137,7 +137,8 @@ abstract class Promise2NothingRetainedIsTouchedOn(backend: TestBackend, where: T
         state.load(8, None)
         val stored = fixture.stored
         val handle = refs(5).handleName
-        val table = new StoreAudit(fixture.plainStorage).wholeHandles.find(_.ref == refs(5)).get.files.map(_.storedName).max
+        val table =
+          new StoreAudit(fixture.plainStorage).wholeHandles.find(_.ref == refs(5)).get.files.map(_.storedName).max
         damage match {
           case "handle gone" => stored.delete(handle)
           case "handle cut short" => stored.write(handle, stored.bytes(handle).dropRight(1))

@@ -33,6 +33,7 @@ trait TestStorage {
 
 /** The way to a store's files past all checks. Names are relative to its folder. */
 trait StoredFiles {
+
   /** And how long they are. */
   def lengths: Map[String, Long]
   def bytes(name: String): Array[Byte]

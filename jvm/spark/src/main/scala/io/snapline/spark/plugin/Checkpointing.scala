@@ -89,7 +89,7 @@ object Checkpointing {
     val path = qualified(folder, configuration)
     StartCheck.run(path, SessionInternals.storeConf(session), configuration)
     val settings = CoordinatorSettings(
-      Some(if (intervalMs < 0) Long.MaxValue else intervalMs),
+      Some(if (durableBatches) Long.MaxValue else intervalMs),
       timeoutMs,
       minPauseMs,
       maxConcurrent,
@@ -123,7 +123,6 @@ object Checkpointing {
     session.streams.addListener(driver.listener)
     driver
   }
-
 
   private def qualified(folder: String, configuration: Configuration): Path = {
     val path = new Path(folder)
