@@ -22,6 +22,7 @@ CODE = PurePosixPath("code")
 LANGUAGES = {".scala": "scala", ".py": "python", ".java": "java", ".sbt": "scala", ".js": "javascript"}
 FENCED = re.compile(r"^(```.*?^```[^\n]*$)", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r'(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=(?:\s+"[^"]*")?\))')
+LOADED = re.compile(r'<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href|srcset)="?(?:https?:)?//[^>]*>')
 TITLED = re.compile(r'href="([^"#]+)" title="([^"]+)"')
 
 # What a page of the site is made from, by its place there.
@@ -80,6 +81,12 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         raise PluginError(f"{page.file.src_uri} links to '{text}' in {origin}, which does not have it")
 
     return TITLED.sub(to_line, content)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    if (found := LOADED.search(output)) is not None:
+        raise PluginError(f"{page.file.src_uri} loads something from elsewhere: {found[0]}")
+    return output
 
 
 def _add(files: Files, config: MkDocsConfig, origin: Path) -> None:
