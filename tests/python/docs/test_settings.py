@@ -13,7 +13,7 @@ from .pages import TOP, sections, text
 
 PAGE = "docs/settings.md"
 JVM = TOP / "jvm"
-# A size, a number, a fraction, one of several (the first is the default) or true.
+# A size, a number, a fraction, one of several (the first is the default) or a flag (true unless it says otherwise).
 READING = re.compile(
     r'\b(size|number|fraction|choice|flag)\(\s*([\w.]+)(?:,\s*(?:Seq\(\s*)?("[^"]*"|[^,)]+))?', re.DOTALL
 )
@@ -66,7 +66,7 @@ def read_by_the_jar() -> Iterator[tuple[str, str | None]]:
 def default_text(kind: str, default: str) -> str | None:
     """As the page writes it; None for what is made elsewhere."""
     if kind == "flag":
-        return "true"
+        return "false" if default.endswith("false") else "true"
     if default[0] == '"':
         return default.strip('"')
     if default[0].isupper():
