@@ -9,7 +9,7 @@ from snapline.config import _RULES, CHECKPOINTING
 from snapline.query.config import CheckpointConfig
 from snapline.sizes import format_size
 
-from .pages import TOP, sections, text
+from .pages import TOP, sections
 
 PAGE = "docs/settings.md"
 JVM = TOP / "jvm"
@@ -121,8 +121,3 @@ def test_other_pages_name_no_setting_that_there_is_not() -> None:
             "spark.snapline.execution.checkpointing"
         }
         assert named <= set(documented()), page
-
-
-def test_a_table_is_one_table() -> None:
-    """A blank line ends a table, and what follows it is shown as text."""
-    assert not re.search(r"^\|.*\|\n\n\|(?![^\n]*\n\|[ :-]+\|)", text(PAGE), re.MULTILINE)
