@@ -14,9 +14,11 @@ GUIDES = ["README.md", *sorted(path.relative_to(TOP).as_posix() for path in (TOP
 PAGES = [
     *GUIDES,
     *sorted(path.relative_to(TOP).as_posix() for path in (TOP / "docs" / "notes").glob("*.md")),
-    "bench/README.md",
-    "examples/flights/README.md",
-    "integration/README.md",
+    *sorted(
+        path.relative_to(TOP).as_posix()
+        for folder in ("bench", "examples", "integration")
+        for path in (TOP / folder).rglob("README.md")
+    ),
 ]
 _FENCED = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r'\]\(([^)\s#]*)(?:#([^)\s]*))?(?:\s+"([^"]*)")?\)')

@@ -73,3 +73,14 @@ def test_names_of_the_package_are_there(page: str) -> None:
     strange = {name for name in named if not hasattr(snapline, name)} - modules
     # Properties of tasks and of logs are no names of Python.
     assert strange <= {"barrier", "checkpoint", "durability", "restore"}, page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_jar_is_that_of_today(page: str) -> None:
+    version, line = (
+        (TOP / "VERSION").read_text().strip(),
+        (TOP / "SPARK_VERSION").read_text().strip().rpartition(".")[0],
+    )
+    assert set(re.findall(r"snapline-spark-[\d._]+-[\d.]+\.jar", text(page))) <= {
+        f"snapline-spark-{line}_2.13-{version}.jar"
+    }
