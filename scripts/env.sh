@@ -61,6 +61,22 @@ make_venv() {
     printf '%s\n' "$wanted" >.venv/stamp
 }
 
+# build/docs-venv, apart from .venv: no test and no part of the package needs what the site is built with.
+need_docs_venv() { locked docs-venv make_docs_venv; }
+
+make_docs_venv() {
+  local venv=build/docs-venv wanted python
+  wanted=$(pwd && cat website/requirements.txt)
+  wanted=$(cksum <<<"$wanted")
+  [[ ! -f $venv/stamp || $(<$venv/stamp) != "$wanted" ]] || return 0
+  say "Preparing $venv"
+  rm -rf $venv
+  python=$(find_python) &&
+    "$python" -m venv $venv &&
+    $venv/bin/python -m pip install --quiet --disable-pip-version-check -r website/requirements.txt &&
+    printf '%s\n' "$wanted" >$venv/stamp
+}
+
 # sbt itself comes from Maven Central through jgo; .jvmopts holds its memory settings. Task pythonJar writes JAR_INPUTS beside the jar.
 sbt() { need_java && need_venv && locked sbt run_sbt "$@"; }
 

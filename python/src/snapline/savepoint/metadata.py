@@ -1,4 +1,4 @@
-"""``_metadata`` of a savepoint: what makes it exist (docs/FORMAT.md, section 10)."""
+"""``_metadata`` of a savepoint: what makes it exist (docs/FORMAT.md, section 11)."""
 
 from __future__ import annotations
 
