@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -13,9 +14,10 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 import snapline
+from snapline.errors import StateNotFound
 from snapline.query import CheckpointConfig, SupervisedQuery
 
-from .real_query import RealQuery
+from .real_query import START, RealQuery
 
 SELDOM = CheckpointConfig(interval=timedelta(hours=1))
 
@@ -184,3 +186,27 @@ def test_a_store_that_is_opened_anew_needs_no_checkpoint_that_is_gone(spark: Spa
     writer = writer.option("checkpointLocation", str(query.checkpoint))
     snapline.start(writer, CheckpointConfig()).awaitTermination()
     assert max(query.batches("commits")) > third
+
+
+def test_a_replay_whose_input_is_gone_says_so_and_goes_on_when_it_is_back(spark: SparkSession, tmp_path: Path) -> None:
+    query = RealQuery(spark, tmp_path)
+    query.add_input(0, 3)
+    start(query).awaitTermination()
+    newest = query.batches("commits")[-1]
+    lost = tmp_path / "input" / "001.json"
+    content = lost.read_bytes()
+    lost.unlink()
+    query.add_input(3, 4)
+    with pytest.raises(StateNotFound, match=r"batch 1 .*input/001\.json"):
+        start(query)
+    lost.write_bytes(content)
+    os.utime(lost, (START + 1, START + 1))
+    start(query, CheckpointConfig()).awaitTermination()
+    assert query.batches("commits")[-1] > newest
+    lived = RealQuery(spark, tmp_path / "lived")
+    lived.add_input(0, 3)
+    lived.go_on()
+    lived.add_input(3, 4)
+    lived.go_on()
+    assert query.output() == lived.output()
+    assert query.state(query.batches("commits")[-1]) == lived.state(lived.batches("commits")[-1])

@@ -23,9 +23,11 @@ class HadoopFiles:
         jvm: Any = session._jvm
         self._io = getattr(jvm, "org.apache.commons.io.IOUtils")
         self._new_path = getattr(jvm, "org.apache.hadoop.fs.Path")
+        self._new_uri = getattr(jvm, "java.net.URI")
+        self._conf: Any = session._jsparkSession.sessionState().newHadoopConf()
         with _translate("open", location):
             path = self._new_path(location)
-            self._fs: Any = path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+            self._fs: Any = path.getFileSystem(self._conf)
             self._base: Any = self._fs.makeQualified(path)
             # Only such a file system has side files with checksums; below it is one without.
             loader = getattr(jvm, "java.lang.Class")
@@ -62,6 +64,12 @@ class HadoopFiles:
         path = self._path(name)
         with _translate("look for", path):
             return bool(self._fs.exists(path))
+
+    def exists_at(self, uri: str) -> bool:
+        """Whether a file is there that may be on another file system."""
+        with _translate("look for", uri):
+            path = self._new_path(self._new_uri(uri))
+            return bool(path.getFileSystem(self._conf).exists(path))
 
     def read(self, name: str) -> bytes:
         path = self._path(name)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from snapline.errors import CheckpointDamaged
 from snapline.query.choice import CheckpointChoice
 from snapline.query.config import CheckpointConfig
-from snapline.query.files import Files
+from snapline.query.file_input import FileInput
+from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before, make_mark
 from snapline.query.journal import NO_CHECKPOINT, CheckpointRef
 from snapline.query.logical_plan import WriterSettings
+from snapline.query.lost_input import files_are_lost, input_is_lost
 from snapline.query.metadata import CheckpointMetadata
 from snapline.query.plan_checks import find_obstacles, warn_of
 from snapline.query.recovery import Recovery
@@ -37,7 +39,7 @@ class Runs:
         self,
         writer: DataStreamWriter,
         config: CheckpointConfig,
-        files: Files,
+        files: HadoopFiles,
         location: str,
         path: str | None,
         table: str | None,
@@ -53,6 +55,7 @@ class Runs:
         self._mode = WriterSettings.of(writer).output_mode
         self._choice = CheckpointChoice(files)
         self._recovery = Recovery(files)
+        self._input = FileInput(files)
         self._sink = SinkLog.of(writer, path, table)
         self._restored: CheckpointRef | None = None
         self.driver = self._register()
@@ -217,7 +220,18 @@ class Runs:
             _log.info("Recovered from checkpoint %d: %d batches replayed.", ref.id, len(replayed))
 
     def _run_batch(self, batch: int) -> None:
-        """One batch, as the logs have it, for its state only."""
+        """One batch, as the logs have it, for its state only.
+
+        Raises:
+            StateNotFound: its input is gone.
+            StreamingQueryException: it failed otherwise.
+        """
+        missing = self._input.missing(batch)
+        if missing:
+            lost = files_are_lost(batch, missing)
+            if not self._config.forced:
+                raise lost
+            _log.warning("%s", lost)
         writer = (
             self._writer._df.writeStream.format("noop")
             .outputMode(self._mode)
@@ -228,6 +242,11 @@ class Runs:
             query = writer.start()
         try:
             query.awaitTermination()
+        except Exception as e:
+            expired = input_is_lost(batch, e)
+            if expired is None:
+                raise
+            raise expired from e
         finally:
             query.stop()
 

@@ -1,0 +1,120 @@
+"""A Kafka broker: one JVM, which is its own controller."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .artifacts import SCALA, class_path
+from .process import Process, free_ports
+from .rows import Row, to_json
+
+VERSION = "3.9.2"
+"""As the clients of this line of Spark are."""
+JAVA = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"]
+CLUSTER = "AAAAAAAAAAAAAAAAAAAAAA"
+
+SETTINGS = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={data}
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+group.initial.rebalance.delay.ms=0
+"""
+
+
+class Broker:
+    """Its data is in a folder, and outlives the process."""
+
+    def __init__(self, folder: Path) -> None:
+        pytest.importorskip("kafka", reason="kafka-python is missing: integration/systems/requirements.txt")
+        self.port, controller = free_ports(2)
+        self._log = folder / "broker.log"
+        self._settings = folder / "broker.properties"
+        self._settings.write_text(SETTINGS.format(port=self.port, controller=controller, data=folder / "data"))
+        self._java = [*JAVA, "-cp", class_path(f"org.apache.kafka:kafka_{SCALA}:{VERSION}")]
+        tool = ["kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(self._settings)]
+        subprocess.run([*self._java, *tool], check=True, capture_output=True)
+        self.process: Process | None = None
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> Process:
+        """Returns when it answers."""
+        self.process = Process([*self._java, "kafka.Kafka", str(self._settings)], self._log)
+        self.process.wait_until(self._answers, 60, "answer of the broker")
+        return self.process
+
+    def _answers(self) -> bool:
+        try:
+            with self.admin() as admin:
+                admin.list_topics()
+            return True
+        except Exception:
+            time.sleep(0.3)
+            return False
+
+    @contextmanager
+    def admin(self) -> Iterator[Any]:
+        from kafka import KafkaAdminClient
+
+        admin = KafkaAdminClient(bootstrap_servers=self.address, request_timeout_ms=10_000)
+        try:
+            yield admin
+        finally:
+            admin.close()
+
+    def make_topic(self, name: str, partitions: int) -> None:
+        from kafka.admin import NewTopic
+
+        with self.admin() as admin:
+            admin.create_topics([NewTopic(name, partitions, 1)])
+
+    def send(self, topic: str, rows: Sequence[Row]) -> None:
+        """A key's rows go to one partition, in their order."""
+        from kafka import KafkaProducer
+
+        producer = KafkaProducer(bootstrap_servers=self.address, acks="all")
+        for row in rows:
+            producer.send(topic, key=str(row.k).encode(), value=to_json(row).encode())
+        producer.flush()
+        producer.close()
+
+    def read(self, topic: str) -> list[bytes]:
+        """Every record there is, in the order of its partition."""
+        from kafka import KafkaConsumer, TopicPartition
+
+        consumer = KafkaConsumer(bootstrap_servers=self.address, enable_auto_commit=False)
+        try:
+            parts = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)]
+            consumer.assign(parts)
+            consumer.seek_to_beginning(*parts)
+            missing = sum(consumer.end_offsets(parts).values()) - sum(consumer.beginning_offsets(parts).values())
+            found: list[bytes] = []
+            while len(found) < missing:
+                for records in consumer.poll(5000).values():
+                    found += [record.value for record in records]
+            return found
+        finally:
+            consumer.close()
+
+    def delete_before(self, topic: str, offsets: Mapping[int, int]) -> None:
+        """As retention does: records below these offsets are gone."""
+        from kafka import TopicPartition
+
+        with self.admin() as admin:
+            admin.delete_records({TopicPartition(topic, number): offset for number, offset in offsets.items()})

@@ -1,0 +1,36 @@
+"""The query of `job.py` from files to files of this machine, with its checkpoint somewhere else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from .life import Lives
+from .orders import Orders
+from .rows import make_rows, results, write_files
+from .sinks import read_batch_files
+
+ROWS, FILES = 480, 24
+
+
+def make_lives(folder: Path, checkpoint: str, **more: object) -> Lives:
+    """With input for 24 batches, and these orders besides."""
+    folder.mkdir(exist_ok=True)
+    rows = make_rows(ROWS)
+    write_files(folder / "input", rows, FILES)
+    orders = Orders(
+        checkpoint=checkpoint,
+        source="json",
+        source_options={"path": str(folder / "input"), "maxFilesPerTrigger": "1"},
+        sink="batches",
+        sink_options={"folder": str(folder / "output")},
+        state=str(folder / "state.json"),
+        local=str(folder / "local"),
+    )
+    return Lives(folder, rows, replace(orders, **more))  # type: ignore[arg-type]
+
+
+def check_batches(lives: Lives) -> None:
+    """Each row once, with what its key had then."""
+    found = read_batch_files(Path(lives.orders.sink_options["folder"]))
+    assert found == [tuple(result) for result in results(lives.rows)]

@@ -1,0 +1,149 @@
+"""A query in a process that may be killed: `python -m integration.systems.job ORDERS.json`.
+
+It prints `session`, then `batch N` for each batch that is done, and `ended`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import snapline
+from snapline.query import CheckpointConfig, FixedDelayRestart, NoRestart
+
+from .orders import Orders
+from .sinks import write_batch_file, write_to_postgres
+
+ROW = "k int, seq long, v long"
+RESULT = "k int, seq long, n long, total long"
+
+
+class Running(snapline.KeyedProcessFunction):
+    """Count and sum of a key, with every row."""
+
+    def open(self, ctx: Any) -> None:
+        self.so_far = ctx.get_state(snapline.ValueStateDescriptor("so_far", "struct<n: long, total: long>"))
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[int, int, int, int]]:
+        last = self.so_far.value()
+        n, total = (1, row.v) if last is None else (last.n + 1, last.total + row.v)
+        self.so_far.update((n, total))
+        yield row.k, row.seq, n, total
+
+
+def make_session(orders: Orders) -> SparkSession:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "WARN",
+        "spark.local.dir": orders.local,
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.driver.memory": "512m",
+        # A life is short: what compilers cost is never earned back.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.streaming.stateStore.checkpointFormatVersion": str(orders.format),
+        "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
+        "spark.sql.streaming.stateStore.maintenanceInterval": "1s",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.streaming.pollingDelay": "100",
+        "spark.jars": ",".join(orders.jars),
+        **orders.conf,
+    }
+    builder = SparkSession.builder.master(orders.master).appName("systems")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return snapline.configure(builder).getOrCreate()
+
+
+def results(session: SparkSession, orders: Orders) -> DataFrame:
+    reader = session.readStream.options(**orders.source_options)
+    if orders.source == "kafka":
+        value = F.from_json(F.col("value").cast("string"), ROW).alias("row")
+        rows = reader.format("kafka").load().select(value).select("row.*")
+    else:
+        rows = reader.schema(ROW).format(orders.source).load()
+    return snapline.key_by(rows, "k").order_by("seq").process(Running(), RESULT)
+
+
+def writer(session: SparkSession, orders: Orders) -> Any:
+    found = results(session, orders)
+    if orders.sink == "kafka":
+        found = found.select(F.col("k").cast("string").alias("key"), F.to_json(F.struct("*")).alias("value"))
+    writer = found.writeStream.outputMode("append").option("checkpointLocation", orders.checkpoint)
+    if orders.ends:
+        writer = writer.trigger(availableNow=True)
+    if orders.sink == "batches":
+        return writer.foreachBatch(write_batch_file(Path(orders.sink_options["folder"])))
+    if orders.sink == "postgres":
+        return writer.foreachBatch(write_to_postgres(orders.sink_options))
+    return writer.format(orders.sink).options(**orders.sink_options)
+
+
+def run(session: SparkSession, orders: Orders, interval: float | None) -> None:
+    config = CheckpointConfig(
+        interval=None if interval is None else timedelta(seconds=interval),
+        num_retained=2,
+        tolerable_failed_checkpoints=orders.tolerable_failures,
+        data_inline_threshold=0,  # states are small here, and table files are to be among what is stored
+    )
+    restart = FixedDelayRestart(attempts=orders.restarts, delay=0.5) if orders.restarts else NoRestart()
+    query = snapline.start(writer(session, orders), config, restart=restart)
+    print("started", flush=True)
+    over = threading.Event()
+    watcher = threading.Thread(target=tell_of_batches, args=(query, over), daemon=True)
+    watcher.start()
+    try:
+        query.awaitTermination()
+    finally:
+        over.set()
+        watcher.join()
+        print("counts", json.dumps({**query.checkpoints()["counts"], "restarts": query.restarts}), flush=True)
+
+
+def tell_of_batches(query: Any, over: threading.Event) -> None:
+    newest = -1
+    while not over.wait(0.05):
+        try:
+            progress = query.lastProgress
+        except Exception:  # between two runs there may be none to ask
+            continue
+        if progress is not None and progress["batchId"] > newest and progress["numInputRows"]:
+            newest = progress["batchId"]
+            print(f"batch {newest}", flush=True)
+
+
+def state(session: SparkSession, orders: Orders) -> list[list[int]]:
+    reader = session.read.format("statestore").option("stateVarName", "so_far")
+    rows = reader.load(orders.checkpoint).selectExpr("key.k", "value.*").collect()
+    return sorted(list(row) for row in rows)
+
+
+def main() -> None:
+    orders = Orders.read(Path(sys.argv[1]))
+    logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(name)s: %(message)s")
+    logging.getLogger("py4j").setLevel(logging.ERROR)
+    session = make_session(orders)
+    print("session", flush=True)
+    run(session, orders, orders.interval)
+    if orders.ends:
+        if orders.interval is not None:
+            run(session, orders, None)  # makes durable what came after the last checkpoint
+        Path(orders.state).write_text(json.dumps(state(session, orders)))
+    session.stop()
+    print("ended", flush=True)
+
+
+if __name__ == "__main__":
+    main()
