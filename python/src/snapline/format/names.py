@@ -25,6 +25,7 @@ class Kind(Enum):
     CHECKPOINT = "checkpoint"
     SAVEPOINT = "savepoint"
     MERGED = "merged"
+    CUT = "cut"
 
     @property
     def magic(self) -> bytes:
@@ -38,6 +39,7 @@ _MAGIC = {
     Kind.CHECKPOINT: b"SNAPMETA",
     Kind.SAVEPOINT: b"SNAPSAVE",
     Kind.MERGED: b"SNAPMERG",
+    Kind.CUT: b"SNAPCUTS",
 }
 
 

@@ -40,6 +40,13 @@ _POLICIES = {
 }
 
 
+class ChannelLimit(str, Enum):
+    """What happens where more rows wait than are allowed to."""
+
+    ALIGN = "ALIGN"
+    FAIL = "FAIL"
+
+
 class _Setting(NamedTuple):
     """`of_stores`: executors read it, when a query opens its stores. `optional`: it may be None, for not set."""
 
@@ -68,6 +75,12 @@ _SETTINGS = {
     "directory": _Setting("dir", PathKind(), optional=True),
     "prefer_checkpoint_for_recovery": _Setting("prefer-checkpoint-for-recovery", FlagKind()),
     "forced": _Setting("forced", FlagKind()),
+    "unaligned": _Setting("unaligned.enabled", FlagKind()),
+    "aligned_checkpoint_timeout": _Setting("aligned-checkpoint-timeout", DurationKind(_MILLISECOND)),
+    "max_channel_bytes": _Setting("unaligned.max-channel-bytes", SizeKind(1 << 20, 1 << 40)),
+    "max_channel_rows": _Setting("unaligned.max-channel-rows", NumberKind(1)),
+    "max_batches_behind": _Setting("unaligned.max-batches-behind", NumberKind(1)),
+    "at_channel_limit": _Setting("unaligned.at-limit", ChoiceKind(ChannelLimit)),
 }
 
 
@@ -103,6 +116,15 @@ class CheckpointConfig:
         forced: whether what cannot be replayed exactly is warned of instead of refused.
         file_merging: whether the stores of an executor put their snapshots' handles into one file for each checkpoint.
         file_merging_max_file_size: bytes of handles in such a file; or a text like ``"64m"``. 1m to 1g, default 32m.
+        unaligned: whether rows for which a keyed function has no time before a barrier wait in its state, and are
+            processed first in the next batch. For ``EXACTLY_ONCE``, and queries whose state is of keyed functions only.
+        aligned_checkpoint_timeout: with ``unaligned``, the time a partition has for its rows in a batch. (As with Flink:
+            after it the barrier overtakes them.) From 1 ms, default 1 s.
+        max_channel_bytes: of rows that may wait in a partition; or a text like ``"1g"``. 1m to 1t, default 256m.
+        max_channel_rows: how many rows may wait in a partition. Default 10 million.
+        max_batches_behind: of how many batches rows may wait in a partition. Default 100.
+        at_channel_limit: what a batch does whose partition begins with more than one of the three: ``ALIGN`` takes the
+            time for all rows, ``FAIL`` fails the query.
 
     Raises:
         InvalidConfiguration: a value is out of its range or contradicts another; the setting is named.
@@ -126,6 +148,12 @@ class CheckpointConfig:
     directory: str | os.PathLike[str] | None = None
     prefer_checkpoint_for_recovery: bool = False
     forced: bool = False
+    unaligned: bool = False
+    aligned_checkpoint_timeout: timedelta = timedelta(seconds=1)
+    max_channel_bytes: int | str = 256 << 20
+    max_channel_rows: int = 10_000_000
+    max_batches_behind: int = 100
+    at_channel_limit: ChannelLimit | str = ChannelLimit.ALIGN
 
     def __post_init__(self) -> None:
         for field, value in self._set():
@@ -155,7 +183,7 @@ class CheckpointConfig:
             if _SETTINGS[field].of_stores
         }
 
-    def to_coordinator(self) -> tuple[int, int, int, int, int, int, str]:
+    def to_coordinator(self) -> tuple[int, int, int, int, int, int, str, str]:
         """As the jar's coordinator takes them: durations in ms, an interval of -1 for none."""
         return (
             -1 if self.interval is None else self.interval // _MILLISECOND,
@@ -165,7 +193,22 @@ class CheckpointConfig:
             self.tolerable_failed_checkpoints,
             self.num_retained,
             _POLICIES[ExternalizedCheckpointRetention(self.externalized_checkpoint_retention)],
+            self._alignment(),
         )
+
+    def _alignment(self) -> str:
+        """As the jar's Alignment reads it; empty: aligned."""
+        if not self.unaligned:
+            return ""
+        fails = ChannelLimit(self.at_channel_limit) is ChannelLimit.FAIL
+        parts = (
+            self.aligned_checkpoint_timeout // _MILLISECOND,
+            self.max_channel_bytes,
+            self.max_channel_rows,
+            self.max_batches_behind,
+            str(fails).lower(),
+        )
+        return ",".join(map(str, parts))
 
     @classmethod
     def from_conf(cls, conf: Mapping[str, str]) -> CheckpointConfig:

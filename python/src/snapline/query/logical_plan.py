@@ -104,14 +104,15 @@ class WriterSettings:
     def of(cls, writer: DataStreamWriter) -> WriterSettings:
         """Spark's writer gives out none of them: they are read from its fields."""
         java: Any = writer._jwrite
-        trigger = _field(java, "trigger")
+        trigger = field_of(java, "trigger")
         # A trigger that is an object has a class name ending in $.
-        mode = str(_field(java, "outputMode").toString())
+        mode = str(field_of(java, "outputMode").toString())
         kind = str(trigger.getClass().getSimpleName()).rstrip("$")
-        return cls(str(_field(java, "source")), kind, mode, _lower(_entries(_field(java, "extraOptions"))))
+        return cls(str(field_of(java, "source")), kind, mode, _lower(_entries(field_of(java, "extraOptions"))))
 
 
-def _field(java: Any, name: str) -> Any:
+def field_of(java: Any, name: str) -> Any:
+    """A private field of a Java object."""
     field = java.getClass().getDeclaredField(name)
     field.setAccessible(True)
     return field.get(java)

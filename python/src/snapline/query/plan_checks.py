@@ -36,6 +36,8 @@ _STATEFUL = {
     "TransformWithStateInPySpark",
 }
 
+_NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
+
 _log = logging.getLogger(__name__)
 
 
@@ -65,6 +67,35 @@ def check_replayable(writer: DataStreamWriter, forced: bool = False) -> list[Obs
         )
     warn_of(obstacles)
     return obstacles
+
+
+def check_unaligned(writer: DataStreamWriter) -> None:
+    """Refuses a query of which no rows can wait.
+
+    Raises:
+        InvalidConfiguration: every reason is named.
+    """
+    seen = list(dict.fromkeys(_walk_unaligned(Plan(writer._df._jdf.queryExecution().analyzed()))))
+    found = [reason for reason in seen if reason] if seen else ["no keyed function keeps state in it"]
+    if str(writer._df.sparkSession.conf.get(_NO_DATA_BATCHES)).lower() == "false":
+        found.append(f"{_NO_DATA_BATCHES} is false, so that rows would wait for new ones")
+    if found:
+        raise InvalidConfiguration(
+            f"unaligned=True does not fit this query: {'; '.join(found)}.",
+            "leave out unaligned, or let keyed functions keep the state: they stop when their time is up.",
+        )
+
+
+def _walk_unaligned(node: Plan) -> Iterator[str]:
+    """Why rows cannot wait; an empty text for each keyed function that can let them."""
+    if not node.is_streaming:
+        return
+    if _keeps_state(node):
+        yield "" if node.name == "KeyedProcess" else f"{node.text} takes the time for all rows of a batch"
+    if node.name == "UpdateEventTimeWatermarkColumn":
+        yield f"{node.text} hands the watermark on, and would pass over rows that wait: leave out event_time of process()"
+    for child in node.children:
+        yield from _walk_unaligned(child)
 
 
 def warn_of(obstacles: Sequence[Obstacle]) -> None:

@@ -13,13 +13,14 @@ from snapline.query.file_input import FileInput
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before, make_mark
 from snapline.query.journal import NO_CHECKPOINT, CheckpointRef
-from snapline.query.logical_plan import WriterSettings
+from snapline.query.logical_plan import WriterSettings, field_of
 from snapline.query.lost_input import files_are_lost, input_is_lost
 from snapline.query.metadata import CheckpointMetadata
 from snapline.query.plan_checks import find_obstacles, warn_of
 from snapline.query.recovery import Recovery
 from snapline.query.sink_log import SinkLog
 from snapline.query.start_settings import LONG_LOGS, starting_with
+from snapline.query.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_data, rows_wait
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,11 +81,14 @@ class Runs:
             SnaplineError: no checkpoint will do.
         """
         self.recover(restore)
+        self._mark_unaligned()
         if self._config.takes_checkpoints:
             if not self._files.exists(INTERVAL_MARK):
                 self._files.write_new(INTERVAL_MARK, make_mark(self._files))
         else:
             self._files.delete(INTERVAL_MARK)
+        if rows_wait(self._files):
+            plan_batch_without_data(self._files)
         self.driver.goOn(self._recovery.unfinished())
         self._recovery.clear_the_way()
         path, table = self._target
@@ -92,6 +96,32 @@ class Runs:
         logs = LONG_LOGS if self._config.takes_checkpoints else {}
         with starting_with(self._session.conf, {**logs, **self._of_query}):
             return writer.start(path) if table is None else writer.toTable(table)
+
+    def _mark_unaligned(self) -> None:
+        """Before a batch is cut; taken away when no batch that was may be run again."""
+        marked = self._files.exists(UNALIGNED_MARK)
+        if self._config.unaligned and not marked:
+            self._files.write_new(UNALIGNED_MARK, b"")
+        elif marked and not self._config.unaligned and not self._config.takes_checkpoints:
+            if self._recovery.unfinished() < 0 and not rows_wait(self._files):
+                self._files.delete(UNALIGNED_MARK)
+                self._files.delete(CUTS)
+
+    def drain(self) -> None:
+        """Processes rows that wait, into the sink, and no new ones. No query runs, before or after.
+
+        Raises: as :meth:`begin`.
+        """
+        if not rows_wait(self._files):
+            return
+        java: Any = self._writer._jwrite
+        trigger = field_of(java, "trigger")
+        self._writer.trigger(once=True)
+        try:
+            query = self.begin()
+            query.awaitTermination()
+        finally:
+            java.trigger(trigger)
 
     def recover(self, restore: int | None = None) -> None:
         """Brings the state in storage to the newest batch that was committed, if it is behind.
@@ -142,6 +172,11 @@ class Runs:
     def takes_checkpoints(self) -> bool:
         """Whether state is durable at checkpoints only."""
         return self._config.takes_checkpoints
+
+    @property
+    def is_unaligned(self) -> bool:
+        """Whether rows may wait in the state."""
+        return self._config.unaligned
 
     @property
     def _of_query(self) -> dict[str, str]:
@@ -214,7 +249,7 @@ class Runs:
     def _recover(self, ref: CheckpointRef) -> None:
         self._restored = ref
         self.driver.restoreFrom(ref.id)
-        self.driver.replay()
+        self.driver.replay(True)
         replayed = self._recovery.run(ref, self._run_batch, self._sink.has)
         if replayed:
             _log.info("Recovered from checkpoint %d: %d batches replayed.", ref.id, len(replayed))
@@ -232,6 +267,8 @@ class Runs:
             if not self._config.forced:
                 raise lost
             _log.warning("%s", lost)
+        journal = self._recovery.pending()
+        self.driver.replay(journal is None or batch <= journal.committed)
         writer = (
             self._writer._df.writeStream.format("noop")
             .outputMode(self._mode)

@@ -13,7 +13,7 @@ from snapline.query.config import CheckpointConfig
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.listener import CheckpointListener
 from snapline.query.logical_plan import WriterSettings
-from snapline.query.plan_checks import check_replayable
+from snapline.query.plan_checks import check_replayable, check_unaligned
 from snapline.query.restart import NoRestart, RestartStrategy
 from snapline.query.runs import Runs
 from snapline.query.supervised import SupervisedQuery
@@ -85,6 +85,8 @@ def start(
         raise InvalidConfiguration("both path and table are given.", "leave out one of them.")
     if config.takes_checkpoints:
         check_replayable(writer, config.forced)
+    if config.unaligned:
+        check_unaligned(writer)
     writer.option(LOCATION, location)
     if from_savepoint is not None:
         from snapline.savepoint.begin import begin_from

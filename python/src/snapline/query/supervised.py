@@ -129,7 +129,8 @@ class SupervisedQuery:
     def savepoint(self, path: str, timeout: float = 60.0) -> SavepointMetadata:
         """Takes a savepoint while the query runs.
 
-        With an interval it is of a checkpoint at the end of the next micro-batch; else of the newest batch.
+        With an interval it is of a checkpoint at the end of the next micro-batch; else of the newest batch. Where rows
+        may wait (``unaligned``) it is of the end of the next micro-batch too, and that one leaves none.
 
         Args:
             path: a folder that does not exist, or is empty.
@@ -143,7 +144,7 @@ class SupervisedQuery:
         from snapline.savepoint import create_savepoint
 
         runs = self._runs
-        if not runs.takes_checkpoints:
+        if not (runs.takes_checkpoints or runs.is_unaligned):
             return create_savepoint(runs.session, runs.location, path)
         number = self._awaited(runs.driver.trigger(True), timeout)
         try:
@@ -154,7 +155,8 @@ class SupervisedQuery:
     def stop_with_savepoint(self, path: str) -> SavepointMetadata:
         """Stops the query, and takes a savepoint of all it has done.
 
-        With an interval, the batches since its newest checkpoint are run again first, without output.
+        With an interval, the batches since its newest checkpoint are run again first, without output. Rows that wait
+        are processed first, into the sink.
 
         Raises: as :meth:`savepoint`. The query is stopped then, too.
         """
@@ -163,10 +165,11 @@ class SupervisedQuery:
 
         check_new(self._runs.session, path)
         self.stop()
-        if self._runs.takes_checkpoints:
+        if self._runs.takes_checkpoints or self._runs.is_unaligned:
             runs = self._runs.again()
             try:
                 runs.catch_up()
+                runs.drain()
             finally:
                 runs.driver.end("SUSPENDED")
         return create_savepoint(self._runs.session, self._runs.location, path)

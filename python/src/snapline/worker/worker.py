@@ -62,6 +62,8 @@ class Worker:
             self._task = _Task(self._job, self._transport, frame)
             return True
         if self._task is None:
+            if frame.kind == ToWorker.END:
+                return False
             raise unexpected(frame, "before SETUP")
         if frame.kind == ToWorker.ROWS:
             self._task.rows(frame)
@@ -72,7 +74,8 @@ class Worker:
         if frame.kind == ToWorker.END:
             task, self._task = self._task, None
             task.end()
-            return False
+            # Another micro-batch of the same task follows, with a SETUP of its own.
+            return bool(frame.meta.get("more"))
         raise unexpected(frame, "where a chunk or the end belongs")
 
     def abandon(self) -> None:

@@ -11,6 +11,7 @@ private[snapline] object Frame {
   val HandleMagic = "SNAPHNDL"
   val MetadataMagic = "SNAPMETA"
   val MergedMagic = "SNAPMERG"
+  val CutMagic = "SNAPCUTS"
   val EndMagic = "SNAPLEND"
   val FormatNumber = 1
 

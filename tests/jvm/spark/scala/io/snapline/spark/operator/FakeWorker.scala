@@ -259,19 +259,23 @@ final class FakeWorker(
 
   private def work(): Unit = {
     var open = true
+    var isSetUp = false
     while (open) {
       val frame = if (waiting.nonEmpty) waiting.dequeue() else incoming.take()
       frame.kind match {
-        case Frame.Setup => ()
+        case Frame.Setup =>
+          assert(!isSetUp)
+          isSetUp = true
         case Frame.Rows | Frame.Timers =>
           load(frame)
           if (frame.kind == Frame.Rows) rows(frame) else timers(frame)
           emit(Frame.Done, """{"held":0}""")(_ => ())
           if (frame.flag("end_of_epoch")) flush()
         case Frame.End =>
-          emit(Frame.Finished, """{"metrics":{"seen":1}}""")(_ => ())
-          outgoing.add(Right(new Frame(-1, null, Array.empty, Array.empty, Array.empty, Array.empty)))
-          open = false
+          if (isSetUp) emit(Frame.Finished, """{"metrics":{"seen":1}}""")(_ => ())
+          isSetUp = false
+          open = frame.flag("more")
+          if (!open) outgoing.add(Right(new Frame(-1, null, Array.empty, Array.empty, Array.empty, Array.empty)))
         case other => throw new AssertionError(s"a frame of kind $other")
       }
     }

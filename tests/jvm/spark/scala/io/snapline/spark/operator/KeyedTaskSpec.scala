@@ -11,6 +11,8 @@ import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.spark.operator.channel.RowLimit
+
 /** The operator against a model: random rows and timers, tiny bounds, several micro-batches. */
 class KeyedTaskSpec extends AnyFunSuite {
   private val key = new StructType().add("k", LongType)
@@ -54,7 +56,7 @@ class KeyedTaskSpec extends AnyFunSuite {
     private val feed = new ChunkFeed(setup, rows, access, exchanges, LateRule.None)
     private val worker = new FakeWorker(exchanges, setup, allocator, schemaOf)
     private val task =
-      new KeyedTask(setup, worker, feed, exchanges, timers, access, mutable.Queue.empty, 0, 1)
+      new KeyedTask(setup, worker, feed, exchanges, timers, access, mutable.Queue.empty, RowLimit.None, true, 0, 1)
     val out: Seq[KeyedProgram.Output] =
       task.map(row => (row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3))).toList
     val epochs: Long = task.epochs

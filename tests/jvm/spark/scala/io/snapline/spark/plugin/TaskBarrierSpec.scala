@@ -7,6 +7,13 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.snapline.error.InternalError
 
 class TaskBarrierSpec extends AnyFunSuite {
+  private val alignments = Seq(
+    Alignment.Aligned,
+    Alignment.Repeated(committed = true),
+    Alignment.Repeated(committed = false),
+    Alignment.Unaligned(1000, ChannelLimits(1L << 40, Long.MaxValue, 7, fails = true))
+  )
+
   test("what the driver decided arrives as it was, whatever the path") {
     val run = UUID.randomUUID()
     for {
@@ -14,8 +21,9 @@ class TaskBarrierSpec extends AnyFunSuite {
       checkpoint <- Seq(None, Some(1L), Some(Long.MaxValue))
       merged <- Seq(true, false)
       restore <- Seq(None, Some("file:/a b/c|d/snapline/chk-3/_metadata"))
+      alignment <- alignments
     } {
-      val barrier = TaskBarrier(run, interval, checkpoint, restore, merged)
+      val barrier = TaskBarrier(run, interval, checkpoint, restore, merged, alignment)
       assert(TaskBarrier.parse(barrier.text) == barrier)
     }
   }

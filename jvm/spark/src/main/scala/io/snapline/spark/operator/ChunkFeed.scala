@@ -4,6 +4,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
 
+import io.snapline.spark.operator.channel.RowLimit
+
 /** Makes chunks of a partition's rows, with the state of the keys they begin. */
 final class ChunkFeed(
     setup: TaskSetup,
@@ -41,14 +43,33 @@ final class ChunkFeed(
 
   def hasRows: Boolean = rows.hasNext
 
+  /** Rows that were taken from the source. */
+  def taken: Long = takenRows
+  private var takenRows = 0L
+
+  /** Those that were not. */
+  def rest: Iterator[InternalRow] = rows
+
+  /** Whether the rest may go to another micro-batch: a function that gets a key's rows at once gets all of them. */
+  def mayStop: Boolean = !(setup.spec.grouped && sameKey)
+
+  /** Whether keys are held that the worker has not been told to give back. */
+  def epochIsOpen: Boolean = keys.size > 0
+
   /** Bytes of state the worker says it holds, beyond what it was sent. */
   var held = 0L
 
-  /** The next rows, and whether the epoch ends with them. */
-  def next(): (FrameBuilder, String, Boolean) = {
+  /** The next rows, and whether the epoch ends with them.
+    *
+    * @param limit
+    *   is asked how many there may be, and told how many there are; a function that gets a key's rows at once gets more
+    */
+  def next(limit: RowLimit): (FrameBuilder, String, Boolean) = {
+    val allowed = limit.next(chunkRows)
+    val most = if (allowed == 0) chunkRows else allowed
     val first = sentKeys
     var count = 0
-    while (count < chunkRows && rows.hasNext && !full) {
+    while (count < most && rows.hasNext && !full) {
       val row = rows.next()
       if (late.isLate(row)) late.divert(row)
       else {
@@ -64,11 +85,24 @@ final class ChunkFeed(
       }
       count += 1
     }
+    takenRows += count
+    limit.sent(count)
     val frame = new FrameBuilder(Frame.Rows)
     rowWriter.flush(frame)
     addKeys(frame)
     val end = setup.spec.arrow || full || !rows.hasNext
-    (frame, s"""{"first_slot":$first,"end_of_epoch":$end}""", end)
+    (frame, rowsMeta(first, end), end)
+  }
+
+  private def rowsMeta(first: Int, end: Boolean): String = s"""{"first_slot":$first,"end_of_epoch":$end}"""
+
+  /** No rows: ends the epoch before its rows have. */
+  def last(): (FrameBuilder, String) = {
+    val frame = new FrameBuilder(Frame.Rows)
+    val first = sentKeys
+    rowWriter.flush(frame)
+    addKeys(frame)
+    (frame, rowsMeta(first, end = true))
   }
 
   /** The worker is to hold no more. A function that gets a key's rows at once gets all of them in one epoch. */

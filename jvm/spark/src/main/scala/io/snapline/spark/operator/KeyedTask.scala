@@ -6,16 +6,26 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}
 
 import io.snapline.error.InternalError
+import io.snapline.spark.operator.channel.RowLimit
 
-/** One task of the keyed operator: feeds the worker, applies what it changed, hands on what it emits. Order: docs/notes/003-keyed-process.md. */
+/** The rows and timers of one micro-batch in a task of the keyed operator: feeds the worker, applies what it changed, hands on what it emits. Order:
+  * docs/notes/003-keyed-process.md.
+  *
+  * @param limit
+  *   how many rows there is time for
+  * @param isLast
+  *   whether the worker is done afterwards; if not, it can be set up again
+  */
 final class KeyedTask(
-    setup: TaskSetup,
+    val setup: TaskSetup,
     link: WorkerLink,
     feed: ChunkFeed,
     exchanges: Seq[StateExchange],
     timers: Timers,
     access: StateAccess,
     lateOutput: mutable.Queue[InternalRow],
+    limit: RowLimit,
+    isLast: Boolean,
     partition: Int,
     partitions: Int
 ) extends KeyedRows
@@ -37,14 +47,27 @@ final class KeyedTask(
   private var phase: Phase = Rows
   private var emitted: java.util.Iterator[InternalRow] = java.util.Collections.emptyIterator()
   private var underWay = 0
+
+  /** Of those under way, the first so many are rows. */
+  private var rowChunks = 0
   private var epochEnding = false
   private var ended = false
+  private var closed = false
   private var nextRow: InternalRow = _
 
   override def metrics: Map[String, Long] = reported
   override def epochs: Long = epochCount
   private var reported: Map[String, Long] = Map.empty
   private var epochCount = 0L
+
+  /** Whether rows of `feed`, or timers alone, were left. */
+  def hasStopped: Boolean = stopped
+
+  /** Rows that were taken, and those that were not. */
+  def taken: Long = feed.taken
+  def rest: Iterator[InternalRow] = feed.rest
+
+  private var stopped = false
 
   start()
 
@@ -83,13 +106,25 @@ final class KeyedTask(
   /** Sends what may be sent now. While an epoch ends nothing may: the store must not be read before the changes are in it. */
   private def send(): Unit =
     while (!epochEnding && underWay < Window && phase != Ending) phase match {
+      case Rows if stopped || feed.hasRows && feed.mayStop && limit.next(1) == 0 => stop()
       case Rows if feed.hasRows =>
-        val (frame, meta, end) = feed.next()
+        val (frame, meta, end) = feed.next(limit)
+        rowChunks += 1
         ship(frame, meta, end)
+      case Rows if limit.waitsAtEnd => stop()
       case Rows => phase = Firing
       case Firing => fire()
       case Ending => ()
     }
+
+  /** What the worker holds comes back first. */
+  private def stop(): Unit = {
+    stopped = true
+    if (feed.epochIsOpen) {
+      val (frame, meta) = feed.last()
+      ship(frame, meta, end = true)
+    } else finish()
+  }
 
   /** A round of timers, those of event time first; a callback may make one of either kind due, so that rounds go on until there is none. */
   private def fire(): Unit = {
@@ -110,8 +145,8 @@ final class KeyedTask(
   }
 
   private def finish(): Unit = {
-    link.send(new FrameBuilder(Frame.End).build("{}"))
-    link.finish()
+    link.send(new FrameBuilder(Frame.End).build(s"""{"more":${!isLast}}"""))
+    if (isLast) link.finish()
     phase = Ending
   }
 
@@ -124,13 +159,19 @@ final class KeyedTask(
         case Frame.Changes => (0 until frame.parts).foreach(change(frame, _))
         case Frame.Done =>
           underWay -= 1
+          if (rowChunks > 0) {
+            rowChunks -= 1
+            limit.through()
+          }
           feed.held = frame.long("held")
         case Frame.EpochDone =>
           feed.endEpoch()
           epochCount += 1
           epochEnding = false
         case Frame.Fetch => fetch(frame)
-        case Frame.Finished => reported = frame.numbers("metrics")
+        case Frame.Finished =>
+          reported = frame.numbers("metrics")
+          ended = !isLast
         case other => throw new InternalError(s"The worker sent a frame of kind $other.")
       }
   }
@@ -160,7 +201,8 @@ final class KeyedTask(
     }
   }
 
-  override def close(): Unit = {
+  override def close(): Unit = if (!closed) {
+    closed = true
     feed.writers.foreach(_.close())
     output.close()
     timerChanges.close()

@@ -9,67 +9,87 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.apache.spark.sql.types.StructType
 
-/** What a task hands on, and what it counted. */
-trait KeyedRows extends Iterator[InternalRow] {
-  def epochs: Long
-  def metrics: Map[String, Long]
-}
+import io.snapline.error.InternalError
+import io.snapline.spark.operator.channel.{ChannelState, Cuts, RowLimit}
 
-/** Puts the parts of one task together. Owns the Arrow memory until `close`, which the end of the task calls if nothing else has. */
+/** Puts the parts of one task together. Owns its worker and the Arrow memory until `close`, which the end of the task calls if nothing else has.
+  *
+  * @param startLink
+  *   called where there is something to do
+  */
 final class TaskStage(
     setup: TaskSetup,
     store: StateStore,
     counts: ChangeCounts,
     schemaOf: StructType => Schema,
-    allocator: BufferAllocator
+    allocator: BufferAllocator,
+    partition: Int,
+    partitions: Int,
+    startLink: () => WorkerLink
 ) extends AutoCloseable {
   private val timers = new Timers(setup.key, store, counts)
+  private val channel = ChannelState.of(store, setup.inputSchema)
+  private var link: WorkerLink = _
+  private var linkIsOpen = false
   private var task: KeyedTask = _
   private var closed = false
 
   Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => close()))
 
-  /** Starts no worker where there is nothing to do. */
-  def open(rows: Iterator[InternalRow], late: LateRule, lateOutput: mutable.Queue[InternalRow])(
-      startLink: () => WorkerLink
-  ): KeyedRows =
-    if (!rows.hasNext && !timersAreDue) NoRows
-    else {
-      val access = new StateAccess(
-        store,
-        setup.key,
-        new EpochKeys,
-        allocator,
-        schemaOf,
-        setup.limits.maxPrefetch,
-        counts
-      )
-      val exchanges = setup.spec.states.zipWithIndex.map { case (state, i) => StateExchange.of(i, state, access) }
-      val feed = new ChunkFeed(setup, rows, access, exchanges, late)
-      val context = TaskContext.get()
-      task = new KeyedTask(
-        setup,
-        startLink(),
-        feed,
-        exchanges,
-        timers,
-        access,
-        lateOutput,
-        context.partitionId(),
-        context.numPartitions()
-      )
-      task
-    }
+  def open(rows: Iterator[InternalRow], late: LateRule, lateOutput: mutable.Queue[InternalRow], cuts: Cuts): KeyedRows =
+    new TaskSegments(setup, this, channel, rows, late, lateOutput, cuts)
 
-  private def timersAreDue: Boolean =
-    timers.earliest(Timers.EventTime).exists(time => setup.watermark.exists(time <= _)) ||
-      timers.earliest(Timers.ProcessingTime).exists(_ <= setup.dueProcessingTime)
+  /** Rows that wait now. */
+  def waiting: ChannelState = channel
 
-  /** Removes what has expired by now; after the timers, so that they still see it. */
-  def cleanUp(): Unit = if (setup.streaming) {
-    setup.spec.states.filter(_.ttl).foreach { state =>
-      val now = if (state.eventTimeTtl) setup.watermark else Some(setup.batchTime)
-      now.foreach(new TtlIndex(state, state.storedKey(setup.key), store, counts).cleanUp)
+  /** The task of one segment; the one before it has been closed. */
+  private[operator] def run(
+      segment: TaskSetup,
+      rows: Iterator[InternalRow],
+      late: LateRule,
+      limit: RowLimit,
+      isLast: Boolean,
+      lateOutput: mutable.Queue[InternalRow]
+  ): KeyedTask = {
+    val access =
+      new StateAccess(store, segment.key, new EpochKeys, allocator, schemaOf, segment.limits.maxPrefetch, counts)
+    val exchanges = segment.spec.states.zipWithIndex.map { case (state, i) => StateExchange.of(i, state, access) }
+    val feed = new ChunkFeed(segment, rows, access, exchanges, late)
+    if (link == null) link = startLink()
+    linkIsOpen = !isLast
+    task = new KeyedTask(
+      segment,
+      link,
+      feed,
+      exchanges,
+      timers,
+      access,
+      lateOutput,
+      limit,
+      isLast,
+      partition,
+      partitions
+    )
+    task
+  }
+
+  /** Lets a worker go that waits to be set up again. */
+  private[operator] def releaseWorker(): Unit = if (linkIsOpen) {
+    linkIsOpen = false
+    link.send(new FrameBuilder(Frame.End).build("{}"))
+    link.finish()
+    if (link.receive() != null) throw new InternalError("The worker went on after its end.")
+  }
+
+  private[operator] def hasDueTimers(segment: TaskSetup): Boolean =
+    timers.earliest(Timers.EventTime).exists(time => segment.watermark.exists(time <= _)) ||
+      timers.earliest(Timers.ProcessingTime).exists(_ <= segment.dueProcessingTime)
+
+  /** Removes what has expired by then; after the timers, so that they still see it. */
+  private[operator] def cleanUp(segment: TaskSetup): Unit = if (segment.streaming) {
+    segment.spec.states.filter(_.ttl).foreach { state =>
+      val now = if (state.eventTimeTtl) segment.watermark else Some(segment.batchTime)
+      now.foreach(new TtlIndex(state, state.storedKey(segment.key), store, counts).cleanUp)
     }
   }
 
@@ -80,11 +100,4 @@ final class TaskStage(
     if (task != null) task.close()
     allocator.close()
   }
-}
-
-private object NoRows extends KeyedRows {
-  override def epochs: Long = 0
-  override def metrics: Map[String, Long] = Map.empty
-  override def hasNext: Boolean = false
-  override def next(): InternalRow = throw new NoSuchElementException
 }

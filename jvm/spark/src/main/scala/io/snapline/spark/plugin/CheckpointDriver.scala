@@ -19,12 +19,15 @@ import io.snapline.error.StorageFailure
   *   every batch is durable by itself; checkpoints are extra
   * @param inMemory
   *   state is in this driver's memory: no checkpoint could name it
+  * @param alignment
+  *   of batches that run for the first time
   */
 final class CheckpointDriver private[plugin] (
     folder: CheckpointFolder,
     settings: CoordinatorSettings,
     durableBatches: Boolean,
     inMemory: Boolean,
+    alignment: Alignment,
     maxParallelism: Int,
     logs: SparkLogs,
     observer: CheckpointObserver,
@@ -41,6 +44,9 @@ final class CheckpointDriver private[plugin] (
   private var run: Option[UUID] = None
   private var replaying = false
   private var unfinished = -1L
+
+  /** Of a batch that is run again. */
+  private var repeated: Alignment = Alignment.Aligned
   private var restored: Option[Long] = None
   private var failure: Option[String] = None
   private var ending: Ending = Ending.Suspended
@@ -61,8 +67,19 @@ final class CheckpointDriver private[plugin] (
 
   // ---- for the query's owner, in Python
 
-  /** The runs that follow replay batches one by one: each is durable at once, and none is a barrier. */
-  def replay(): Unit = synchronized { replaying = true }
+  /** The runs that follow replay batches one by one: each is durable at once, and none is a barrier.
+    *
+    * @param committed
+    *   they ran to their ends before
+    */
+  def replay(committed: Boolean): Unit = synchronized {
+    replaying = true
+    repeated = repeatedOf(committed)
+  }
+
+  /** Where the batch was cut before it is cut again. */
+  private def repeatedOf(committed: Boolean): Alignment =
+    if (folder.mayHaveCuts) Alignment.Repeated(committed) else Alignment.Aligned
 
   /** The runs that follow go on by themselves.
     *
@@ -73,6 +90,7 @@ final class CheckpointDriver private[plugin] (
   def goOn(unfinished: Long): Unit = synchronized {
     replaying = false
     this.unfinished = unfinished
+    repeated = if (unfinished < 0) Alignment.Aligned else repeatedOf(committed = false)
   }
 
   /** Stores whose version is that of this checkpoint load what it names; 0: they load whatever is durable. */
@@ -164,7 +182,7 @@ final class CheckpointDriver private[plugin] (
   private[plugin] def planned(batch: PlannedBatch): TaskBarrier = synchronized {
     if (replaying) {
       unmerge()
-      TaskBarrier(batch.run, interval = false, None, restorePath, merged = false)
+      TaskBarrier(batch.run, interval = false, None, restorePath, merged = false, repeated)
     } else {
       if (!run.contains(batch.run)) begin(batch.run)
       failure.foreach { reason =>
@@ -177,6 +195,10 @@ final class CheckpointDriver private[plugin] (
       enqueue(coordinator.batchCommitted(batch.batch - 1, now))
       operators = batch.operators.map(operator => operator.id -> operator.name).toMap
       observer.planned(operators)
+      // Where no checkpoint completes, nothing else says what may go.
+      if (durableBatches && coordinator.retained.isEmpty && batch.batch % CheckpointDriver.PurgeEvery == 0) {
+        worker.submit(purgeCuts(batch.batch - 1))
+      }
       val checkpoint =
         if (inMemory || batch.batch == unfinished) None
         else coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
@@ -185,10 +207,20 @@ final class CheckpointDriver private[plugin] (
         interval = !durableBatches,
         checkpoint,
         restorePathIfRetained,
-        merged = hasMerged
+        merged = hasMerged,
+        if (batch.batch == unfinished) repeated else alignmentAt(checkpoint)
       )
     }
   }
+
+  /** A savepoint is to stand for itself: as with Flink, its barrier is aligned. */
+  private def alignmentAt(checkpoint: Option[Long]): Alignment = {
+    val isSavepoint = coordinator.inProgress.exists(p => checkpoint.contains(p.id) && p.properties.isSavepoint)
+    if (isSavepoint) Alignment.Aligned else alignment
+  }
+
+  /** Of batches that no replay can reach any more. */
+  private def purgeCuts(batch: Long): Unit = if (alignment != Alignment.Aligned) folder.purgeCuts(batch)
 
   private def begin(started: UUID): Unit = {
     if (coordinator == null) {
@@ -275,7 +307,9 @@ final class CheckpointDriver private[plugin] (
         case Action.FailQuery(checkpoint, reason, message) =>
           log.error(s"Checkpoint $checkpoint of ${folder.root} was one failure too many: ${reason.text} $message")
           synchronized { failure = Some(s"checkpoint $checkpoint: $reason: $message") }
-        case Action.Purge(batch) => if (!durableBatches) logs.purge(batch - 1)
+        case Action.Purge(batch) =>
+          if (!durableBatches) logs.purge(batch - 1)
+          purgeCuts(batch)
       }
     catch { case NonFatal(e) => log.warn(s"The coordinator of ${folder.root} could not do $action.", e) }
 
@@ -303,6 +337,7 @@ final class CheckpointDriver private[plugin] (
 
 private object CheckpointDriver {
   private val TickMs = 100L
+  private val PurgeEvery = 100
   private val LookAfterMs = 30000L
   private val LastUploadsMs = 10000L
   private val CloseWaitMs = 30000L

@@ -10,6 +10,7 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 import io.snapline.checkpoint._
 import io.snapline.error.{CheckpointDamaged, NotACheckpoint, StateNotFound, StorageFailure}
 import io.snapline.snapshot._
+import io.snapline.spark.operator.channel.CutRecords
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
 /** The checkpoint folder of one query, as its driver uses it. Any thread may call. */
@@ -50,6 +51,18 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
 
   /** Whether this query has ever merged handles. */
   def hasMerged: Boolean = fileSystem.exists(new Path(own, MergedFile.Folder))
+
+  /** Whether a batch of this query may have been cut: docs/notes/010-unaligned.md. */
+  def mayHaveCuts: Boolean = fileSystem.exists(new Path(own, CheckpointFolder.UnalignedMark))
+
+  /** Removes what was noted of cuts in batches below this one. */
+  def purgeCuts(batch: Long): Unit = {
+    val folder = new Path(own, CutRecords.Folder)
+    val batches =
+      try fileSystem.listStatus(folder).toSeq.map(_.getPath)
+      catch { case _: FileNotFoundException => Nil }
+    batches.filter(_.getName.toLongOption.exists(_ < batch)).foreach(fileSystem.delete(_, true): Unit)
+  }
 
   /** Reads every handle back before the metadata names it, and a merged file once. Throws what is wrong with one. */
   def verify(handles: Map[StoreId, StateHandle]): Unit = {
@@ -191,7 +204,10 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
 
 private[spark] object CheckpointFolder {
   private val Threads = 4
-  private val Own = "snapline"
+  private[plugin] val Own = "snapline"
+
+  /** As the Python package names it: there from the first start with unaligned checkpoints on. */
+  private[plugin] val UnalignedMark = "unaligned"
 
   /** Of the merged files of the query on this checkpoint folder. */
   def mergedStorage(root: Path, configuration: Configuration): CheckpointStorage =

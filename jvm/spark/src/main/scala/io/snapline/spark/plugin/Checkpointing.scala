@@ -25,6 +25,7 @@ object Checkpointing {
 
   /** As the Python package names it. */
   private val IntervalMark = "snapline/interval"
+  private val UnalignedMark = s"${CheckpointFolder.Own}/${CheckpointFolder.UnalignedMark}"
   private val RememberedRuns = 1000
   private val plainRuns = mutable.LinkedHashSet.empty[UUID]
 
@@ -59,6 +60,8 @@ object Checkpointing {
     *
     * @param intervalMs
     *   below zero: every batch is durable by itself, and checkpoints are taken when somebody asks, and at the first barrier of a run
+    * @param alignment
+    *   empty: every row of a batch is processed before its barrier; else the time for it in ms, and the limits of what may wait (Alignment)
     */
   def start(
       session: SparkSession,
@@ -69,7 +72,8 @@ object Checkpointing {
       maxConcurrent: Int,
       tolerableFailures: Int,
       retained: Int,
-      retention: String
+      retention: String,
+      alignment: String
   ): CheckpointDriver = {
     if (plugin == null) {
       throw new InvalidConfiguration(
@@ -104,6 +108,7 @@ object Checkpointing {
       settings,
       durableBatches,
       inMemory,
+      Alignment.parse(alignment),
       ProviderSettings.maxParallelism(configuration),
       new SparkLogs(session, path),
       observer,
@@ -143,14 +148,23 @@ object Checkpointing {
     isFirst
   }
 
-  /** A plain start would form batches anew that the sink has, or go on from state that is not there. */
-  private def refuseLagging(root: Path, configuration: Configuration): Unit =
-    if (root.getFileSystem(configuration).exists(new Path(root, IntervalMark))) {
+  /** A plain start would form batches anew that the sink has, go on from state that is not there, or cut a batch elsewhere than its sink knows it. */
+  private def refuseLagging(root: Path, configuration: Configuration): Unit = {
+    val files = root.getFileSystem(configuration)
+    def is(mark: String): Boolean = files.exists(new Path(root, mark))
+    if (is(IntervalMark)) {
       throw new InvalidConfiguration(
         s"The query on $root was last started with snapline.start() and checkpoints at an interval: its state in storage lags behind its logs.",
         "start it with snapline.start(writer, config); with interval=None it goes on as a query like any other, from then on."
       )
     }
+    if (is(UnalignedMark)) {
+      throw new InvalidConfiguration(
+        s"The query on $root was last started with snapline.start() and unaligned checkpoints: rows may wait in its state.",
+        "start it with snapline.start(writer, config); with unaligned=False it goes on as a query like any other, once nothing waits any more."
+      )
+    }
+  }
 
   /** Whether the store may build its next snapshot on this one. */
   private[plugin] def acknowledged(ack: Acknowledgement): Boolean =

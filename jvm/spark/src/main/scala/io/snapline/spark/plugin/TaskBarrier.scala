@@ -18,19 +18,23 @@ import io.snapline.error.InternalError
   *   path of the `_metadata` this run goes on from
   * @param merged
   *   whether handles of the query may lie in merged files, whatever it is set to now
+  * @param alignment
+  *   what becomes of rows for which there is no time
   */
 final case class TaskBarrier(
     run: UUID,
     interval: Boolean,
     checkpoint: Option[Long],
     restore: Option[String],
-    merged: Boolean
+    merged: Boolean,
+    alignment: Alignment
 ) {
   def text: String = Seq(
     run.toString,
     interval.toString,
     checkpoint.fold("")(_.toString),
     merged.toString,
+    alignment.text,
     restore.getOrElse("")
   ).mkString("|")
 }
@@ -42,14 +46,15 @@ object TaskBarrier {
   def ofTask(run: UUID): Option[TaskBarrier] =
     Option(TaskContext.get()).flatMap(task => Option(task.getLocalProperty(Property))).map(parse).filter(_.run == run)
 
-  private[plugin] def parse(text: String): TaskBarrier = text.split("\\|", 5) match {
-    case Array(run, interval, checkpoint, merged, restore) =>
+  private[plugin] def parse(text: String): TaskBarrier = text.split("\\|", 6) match {
+    case Array(run, interval, checkpoint, merged, alignment, restore) =>
       TaskBarrier(
         UUID.fromString(run),
         interval.toBoolean,
         checkpoint.toLongOption,
         Some(restore).filter(_.nonEmpty),
-        merged.toBoolean
+        merged.toBoolean,
+        Alignment.parse(alignment)
       )
     case _ => throw new InternalError(s"$text is no barrier.")
   }

@@ -22,7 +22,7 @@ private[spark] final class SnaplineStateStore(
     private var forceSnapshot: Boolean,
     useColumnFamilies: Boolean,
     conf: StateStoreConf,
-    configuration: Configuration,
+    private[spark] val configuration: Configuration,
     validation: RowValidation,
     checkpoint: Option[SnapshotListener]
 ) extends StoreWrites(provider, stamp, useColumnFamilies, validation) {
@@ -47,6 +47,9 @@ private[spark] final class SnaplineStateStore(
   }
 
   def readOnly: Boolean = isReadOnly
+
+  /** Whether the version has a column family of that name, declared or not. */
+  private[spark] def holds(family: String): Boolean = state.backend.family(family) != null
 
   private[spark] def upgrade(force: Boolean): Unit = {
     isReadOnly = false

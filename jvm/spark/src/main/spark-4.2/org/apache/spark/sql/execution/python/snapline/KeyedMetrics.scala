@@ -1,6 +1,7 @@
 package org.apache.spark.sql.execution.python.snapline
 
 import io.snapline.spark.operator.{ChangeCounts, KeyedRows}
+import io.snapline.spark.operator.channel.ChannelState
 
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.streaming.operators.stateful.{
@@ -17,6 +18,8 @@ private[snapline] object KeyedMetrics {
   private val Expired = "numValuesRemovedDueToTTLExpiry"
   private val Fetched = "numStateRowsFetched"
   private val Epochs = "numPythonEpochs"
+  private val ChannelRows = "numChannelRows"
+  private val ChannelBytes = "channelStateBytes"
 
   def all: Seq[StatefulOperatorCustomMetric] = Seq(
     StatefulOperatorCustomSumMetric(Registered, "timers registered"),
@@ -24,11 +27,18 @@ private[snapline] object KeyedMetrics {
     StatefulOperatorCustomSumMetric(Fired, "timers fired"),
     StatefulOperatorCustomSumMetric(Expired, "values removed because their time to live was over"),
     StatefulOperatorCustomSumMetric(Fetched, "rows of state sent to Python ahead"),
-    StatefulOperatorCustomSumMetric(Epochs, "epochs of the Python workers")
+    StatefulOperatorCustomSumMetric(Epochs, "epochs of the Python workers"),
+    StatefulOperatorCustomSumMetric(ChannelRows, "rows that wait for the next batch"),
+    StatefulOperatorCustomSumMetric(ChannelBytes, "bytes of the rows that wait")
   )
 
   /** Adds what one task counted, and the metrics of its function. */
-  def report(metrics: Map[String, SQLMetric], counts: ChangeCounts, task: KeyedRows): Unit = {
+  def report(
+      metrics: Map[String, SQLMetric],
+      counts: ChangeCounts,
+      task: KeyedRows,
+      waiting: ChannelState
+  ): Unit = {
     metrics("numUpdatedStateRows") += counts.updated
     metrics("numRemovedStateRows") += counts.removed
     metrics(Registered) += counts.timersRegistered
@@ -37,6 +47,8 @@ private[snapline] object KeyedMetrics {
     metrics(Expired) += counts.expired
     metrics(Fetched) += counts.fetched
     metrics(Epochs) += task.epochs
+    metrics(ChannelRows) += waiting.rowCount
+    metrics(ChannelBytes) += waiting.bytes
     task.metrics.foreach { case (name, value) => metrics.get(name).foreach(_ += value) }
   }
 }

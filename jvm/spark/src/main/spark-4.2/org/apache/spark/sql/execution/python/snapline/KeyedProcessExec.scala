@@ -18,6 +18,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.transformwith
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
 import org.apache.spark.sql.types.{BinaryType, StructType}
+import org.apache.spark.util.LongAccumulator
 
 /** The keyed operator. A kind of Spark's transformWithState in the eyes of its planner, which knows only its own stateful operators; what it runs is all its own.
   *
@@ -166,7 +167,10 @@ private[snapline] class KeyedProcessExec(
 
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
     eventTimeWatermarkForEviction.exists(newInputWatermark > _) && timeMode == TimeMode.EventTime() ||
-      nextTimer.value <= System.currentTimeMillis()
+      nextTimer.value <= System.currentTimeMillis() || waiting.value > 0
+
+  /** Of the batches before and of this one, those that have rows or timers left for the next; counted by the tasks. */
+  private lazy val waiting: LongAccumulator = sparkContext.longAccumulator
 
   /** The earliest timer in processing time that is still to fire; the tasks name it. */
   private lazy val nextTimer: EarliestTime = {
@@ -209,8 +213,8 @@ private[snapline] class KeyedProcessExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     metrics
-    val run =
-      new KeyedRun(this, KeyedRun.setup(this, conf), JobArtifactSet.getCurrentJobArtifactState.map(_.uuid), nextTimer)
+    val artifact = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
+    val run = new KeyedRun(this, KeyedRun.setup(this, conf), artifact, nextTimer, waiting)
     if (isStreaming) {
       child
         .execute()

@@ -3,6 +3,7 @@ package org.apache.spark.sql.execution.python.snapline
 import scala.collection.mutable
 
 import io.snapline.spark.operator._
+import io.snapline.spark.operator.channel.{Cuts, TaskCuts}
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -11,7 +12,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupp
 import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.TimeMode
-import org.apache.spark.util.CompletionIterator
+import org.apache.spark.util.{CompletionIterator, LongAccumulator}
 
 /** What the tasks of one micro-batch run.
   *
@@ -19,12 +20,15 @@ import org.apache.spark.util.CompletionIterator
   *   whose files the Python workers see
   * @param earliest
   *   is told of timers in processing time that are still to fire
+  * @param waiting
+  *   is told how many batches have rows or timers that wait
   */
 private[snapline] final class KeyedRun(
     operator: KeyedProcessExec,
     setup: TaskSetup,
     artifact: Option[String],
-    earliest: EarliestTime
+    earliest: EarliestTime,
+    waiting: LongAccumulator
 ) extends Serializable {
 
   /** Runs one partition; `finish` ends with its store when the last row has been taken. */
@@ -35,19 +39,25 @@ private[snapline] final class KeyedRun(
     val counts = new ChangeCounts
     val late = mutable.Queue.empty[InternalRow]
     val schemaOf = ArrowSchemas.of(setup.timeZone) _
-    val stage = new TaskStage(setup, store, counts, schemaOf, ArrowSchemas.allocator("keyed process"))
-    val task = stage.open(rows, lateRule(late), late) { () =>
+    val context = TaskContext.get()
+    def startLink(): WorkerLink = {
       val link = new PythonWorkerLink(operator.function.python, artifact, operator.workerMetrics)
-      link.start(TaskContext.get())
+      link.start(context)
       link
     }
+    val cuts = if (setup.streaming) TaskCuts.of(store, setup.batchId, context) else Cuts.None
+    val allocator = ArrowSchemas.allocator("keyed process")
+    val (partition, partitions) = (context.partitionId(), context.numPartitions())
+    val stage =
+      new TaskStage(setup, store, counts, schemaOf, allocator, partition, partitions, () => startLink())
+    val task = stage.open(rows, lateRule(late), late, cuts)
     val emitted = operator.longMetric("numOutputRows")
     CompletionIterator[InternalRow, Iterator[InternalRow]](
       task, {
-        stage.cleanUp()
         operator.longMetric("allUpdatesTimeMs") += millisSince(started)
-        KeyedMetrics.report(operator.metrics, counts, task)
+        KeyedMetrics.report(operator.metrics, counts, task, stage.waiting)
         stage.nextProcessingTimer.foreach(earliest.add)
+        waiting.add(stage.waiting.segments.size.toLong)
         stage.close()
         val committing = System.nanoTime()
         finish()

@@ -1,0 +1,104 @@
+package io.snapline.spark.operator.channel
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.json4s.JsonAST._
+import org.json4s.jackson.JsonMethods
+
+import io.snapline.error.CheckpointDamaged
+
+/** What lies in a partition's channel: entry 0 of its family, as JSON (docs/FORMAT.md section 12).
+  *
+  * @param segments
+  *   the oldest first
+  * @param schemas
+  *   of rows that wait, by number
+  */
+private[channel] final case class ChannelIndex(
+    nextBlock: Long,
+    segments: Seq[WaitingSegment],
+    schemas: Map[Int, StructType]
+) {
+
+  /** The number of a schema; one that is not there yet gets the next. */
+  def numbered(schema: StructType): (ChannelIndex, Int) = schemas.find(_._2 == schema) match {
+    case Some((number, _)) => (this, number)
+    case None =>
+      val number = (-1 +: schemas.keys.toSeq).max + 1
+      (copy(schemas = schemas + (number -> schema)), number)
+  }
+
+  def bytes: Array[Byte] = {
+    val used = segments.map(_.schema).toSet
+    val json = JObject(
+      "next_block" -> JInt(nextBlock),
+      "schemas" -> JObject(schemas.toList.filter(s => used(s._1)).sortBy(_._1).map { case (number, schema) =>
+        number.toString -> JsonMethods.parse(schema.json)
+      }),
+      "segments" -> JArray(segments.map(ChannelIndex.toJson).toList)
+    )
+    JsonMethods.compact(json).getBytes(UTF_8)
+  }
+}
+
+private[channel] object ChannelIndex {
+  val Empty: ChannelIndex = ChannelIndex(1, Nil, Map.empty)
+
+  def parse(bytes: Array[Byte], where: String): ChannelIndex =
+    try {
+      val json = JsonMethods.parse(new String(bytes, UTF_8))
+      val schemas = json \ "schemas" match {
+        case JObject(fields) => fields.map { case (number, schema) =>
+            number.toInt -> DataType.fromJson(JsonMethods.compact(schema)).asInstanceOf[StructType]
+          }.toMap
+        case _ => throw new IllegalArgumentException("no schemas")
+      }
+      val segments = (json \ "segments").children.map(segment)
+      segments.find(s => !schemas.contains(s.schema)).foreach { s =>
+        throw new IllegalArgumentException(s"no schema ${s.schema}")
+      }
+      ChannelIndex(long(json, "next_block"), segments, schemas)
+    } catch {
+      case NonFatal(e) =>
+        throw new CheckpointDamaged(
+          s"The index of the channel state of $where cannot be read: ${e.getMessage}.",
+          "go back to an older checkpoint (restore=), and report it with the log of the executor.",
+          e
+        )
+    }
+
+  private def toJson(s: WaitingSegment): JObject = JObject(
+    "batch" -> JInt(s.segment.batch),
+    "time_ms" -> JInt(s.segment.time),
+    "watermark_ms" -> s.segment.watermark.fold[JValue](JNull)(JInt(_)),
+    "schema" -> JInt(s.schema),
+    "first_block" -> JInt(s.firstBlock),
+    "skip" -> JInt(s.skip),
+    "block_rows" -> JArray(s.blockRows.map(JInt(_)).toList),
+    "bytes" -> JInt(s.bytes)
+  )
+
+  private def segment(json: JValue): WaitingSegment = WaitingSegment(
+    Segment(
+      long(json, "batch"),
+      long(json, "time_ms"),
+      json \ "watermark_ms" match {
+        case JInt(value) => Some(value.toLong)
+        case _ => None
+      }
+    ),
+    long(json, "schema").toInt,
+    long(json, "first_block"),
+    long(json, "skip").toInt,
+    (json \ "block_rows").children.collect { case JInt(rows) => rows.toInt },
+    long(json, "bytes")
+  )
+
+  private def long(json: JValue, name: String): Long = json \ name match {
+    case JInt(value) => value.toLong
+    case other => throw new IllegalArgumentException(s"$name is $other")
+  }
+}

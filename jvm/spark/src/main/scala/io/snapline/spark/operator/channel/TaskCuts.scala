@@ -1,0 +1,76 @@
+package io.snapline.spark.operator.channel
+
+import java.util.concurrent.ConcurrentHashMap
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.execution.streaming.state.StateStore
+import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
+import org.slf4j.LoggerFactory
+
+import io.snapline.error.StateTooLarge
+import io.snapline.spark.plugin.{Alignment, ChannelLimits, TaskBarrier}
+import io.snapline.spark.provider.SnaplineStateStore
+import io.snapline.storage.HadoopCheckpointStorage
+
+/** What a task may do about rows for which there is no time, as the driver has said for its micro-batch. */
+object TaskCuts {
+  private val log = LoggerFactory.getLogger(getClass)
+
+  /** The newest batch each partition has begun in this process: a batch that foreachBatch goes through twice is cut once. */
+  private val begun = new ConcurrentHashMap[(String, Long, Int), java.lang.Long]
+  private val ManyPartitions = 100000
+
+  def of(store: StateStore, batch: Long, task: TaskContext): Cuts = store match {
+    case own: SnaplineStateStore =>
+      val run = StateInternals.runId(own.configuration)
+      val records = new CutRecords(
+        new HadoopCheckpointStorage(folder(own), own.configuration),
+        batch,
+        own.id.operatorId,
+        own.id.partitionId
+      )
+      TaskBarrier.ofTask(run).fold[Alignment](Alignment.Aligned)(_.alignment) match {
+        case Alignment.Aligned => Cuts.None
+        case Alignment.Repeated(committed) => Cuts.repeated(records, committed, batch)
+        case Alignment.Unaligned(budgetMs, limits) =>
+          val isFirst = isFirstRun(run.toString, own, batch)
+          if (!isFirst || task.attemptNumber() > 0 || task.stageAttemptNumber() > 0) {
+            Cuts.repeated(records, committed = false, batch)
+          } else if (isFull(own, limits)) Cuts.None
+          else new Cuts.Timed(new TimeBudget(budgetMs), records)
+      }
+    case _ => Cuts.None
+  }
+
+  private def folder(store: SnaplineStateStore): Path =
+    new Path(new Path(store.id.checkpointRootLocation).getParent, s"snapline/${CutRecords.Folder}")
+
+  private def isFirstRun(run: String, store: SnaplineStateStore, batch: Long): Boolean = {
+    if (begun.size > ManyPartitions) begun.clear()
+    val before = begun.put((run, store.id.operatorId, store.id.partitionId), Long.box(batch))
+    before == null || before < batch
+  }
+
+  /** Rows that wait are read by every batch that does not get to them, and nothing else slows the source down. */
+  private def isFull(store: SnaplineStateStore, limits: ChannelLimits): Boolean = {
+    val channel = ChannelState.of(store, ChannelState.Value)
+    val passed = Seq(
+      (channel.bytes >= limits.bytes) -> s"${channel.bytes} bytes (limit ${limits.bytes})",
+      (channel.rowCount >= limits.rows) -> s"${channel.rowCount} rows (limit ${limits.rows})",
+      (channel.segments.size >= limits.batches) -> s"rows of ${channel.segments.size} batches (limit ${limits.batches})"
+    ).collect { case (true, text) => text }
+    if (passed.nonEmpty) {
+      val what = s"The channel state of ${store.id} has ${passed.mkString(", ")}."
+      if (limits.fails) {
+        throw new StateTooLarge(
+          what,
+          "give the query more partitions or cores, let it read less in a batch, or raise the limit " +
+            "(spark.snapline.execution.checkpointing.unaligned.max-channel-bytes, …max-channel-rows, …max-batches-behind)."
+        )
+      }
+      log.warn(s"$what All of it is processed in this batch, however long it takes.")
+    }
+    passed.nonEmpty
+  }
+}

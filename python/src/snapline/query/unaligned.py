@@ -1,0 +1,58 @@
+"""What unaligned checkpoints leave in a checkpoint folder (docs/notes/010-unaligned.md)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from snapline.format.frame import damaged
+from snapline.format.members import BadMeta
+from snapline.format.meta_file import parse_meta_file
+from snapline.format.names import Kind
+from snapline.query.files import Files
+from snapline.query.logs import COMMITS, OFFSETS, Log
+
+#: There from the first start with unaligned checkpoints on, until nothing waits at a start without them.
+UNALIGNED_MARK = "snapline/unaligned"
+CUTS = "snapline/cuts"
+
+
+def rows_wait(files: Files) -> bool:
+    """Whether the newest batch that was committed left rows or timers for the next.
+
+    Raises:
+        CheckpointDamaged: what was noted of it cannot be read.
+    """
+    newest = Log(files, COMMITS).newest()
+    folder = f"{CUTS}/{newest}"
+    return newest is not None and any(_was_cut(files, f"{folder}/{name}") for name in files.list(folder))
+
+
+def _was_cut(files: Files, name: str) -> bool:
+    def parse(meta: dict[str, Any]) -> bool:
+        cut = meta.get("cut")
+        if cut not in ("none", "at", "within"):
+            raise BadMeta(f"cut is {cut!r}")
+        return bool(cut != "none")
+
+    return parse_meta_file(files.read(name), f"{files.location}/{name}", Kind.CUT, parse, damaged)
+
+
+def plan_batch_without_data(files: Files, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
+    """Plans the batch after the newest one, with no new rows: rows that wait are then processed although no others come.
+
+    Spark plans such a batch by itself as long as a query runs, and not after it was started again. No query may run.
+    """
+    offsets, commits = Log(files, OFFSETS), Log(files, COMMITS)
+    newest = offsets.newest()
+    if newest is None or newest != commits.newest():
+        return  # a batch is planned already
+    entry = offsets.read(newest)
+    metadata = dict(entry.metadata)
+    metadata["batchTimestampMs"] = max(now_ms(), metadata.get("batchTimestampMs", 0))
+    metadata["batchWatermarkMs"] = max(commits.read(newest).watermark_ms, metadata.get("batchWatermarkMs", 0))
+    lines = entry.text.decode().split("\n")
+    lines[1] = json.dumps(metadata, separators=(",", ":"))
+    files.write_new(offsets.name(newest + 1), "\n".join(lines).encode())

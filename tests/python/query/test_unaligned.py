@@ -1,0 +1,225 @@
+"""Unaligned checkpoints on Spark itself: whatever waits, the output is that of a query in which nothing did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import snapline
+from snapline import CheckpointConfig, ValueStateDescriptor, key_by
+from snapline.errors import InvalidConfiguration
+from snapline.functions import Context, KeyedProcessFunction, RuntimeContext
+from snapline.query import HadoopFiles
+from snapline.query.unaligned import CUTS, UNALIGNED_MARK, rows_wait
+
+from .real_query import RealQuery, wait_for
+
+FILES = 5
+UNALIGNED = CheckpointConfig(unaligned=True, aligned_checkpoint_timeout=timedelta(milliseconds=20))
+WITH_INTERVAL = CheckpointConfig(
+    unaligned=True, aligned_checkpoint_timeout=timedelta(milliseconds=20), interval=timedelta(hours=1)
+)
+
+
+class Chain(KeyedProcessFunction):
+    """Depends on everything: the order of rows, timers, and the watermark at each."""
+
+    def __init__(self, seconds_a_row: float) -> None:
+        self.seconds_a_row = seconds_a_row
+
+    def open(self, ctx: RuntimeContext) -> None:
+        self.chain = ctx.get_state(ValueStateDescriptor("chain", "long"))
+
+    def _next(self, value: int) -> int:
+        now = ((self.chain.value() or 0) * 31 + value) % 1_000_003
+        self.chain.update(now)
+        return now
+
+    def process_element(self, row: Any, ctx: Context) -> Iterator[Any]:
+        time.sleep(self.seconds_a_row)
+        ctx.timer_service().register_event_time_timer(ctx.timestamp() + 45_000)
+        yield row.key, "row", row.value, self._next(row.value), ctx.current_watermark()
+
+    def on_timer(self, timestamp: int, ctx: Context) -> Iterator[Any]:
+        yield ctx.get_current_key(), "timer", timestamp, self._next(timestamp), ctx.current_watermark()
+
+
+class Chains(RealQuery):
+    """The function over the files of :class:`RealQuery`, into a Parquet sink."""
+
+    def __init__(self, session: SparkSession, work: Path, seconds_a_row: float) -> None:
+        super().__init__(session, work)
+        self.seconds_a_row = seconds_a_row
+
+    def chains(self) -> DataFrame:
+        keyed = key_by(self.rows("input", "30 seconds"), "key").order_by("time", "value")
+        return keyed.process(
+            Chain(self.seconds_a_row), "key int, kind string, value long, chain long, watermark long"
+        )
+
+    def writer(self, **trigger: Any) -> Any:
+        writer = self.chains().writeStream.format("parquet").option("path", str(self.work / "output"))
+        return writer.option("checkpointLocation", str(self.checkpoint)).trigger(**trigger)
+
+    def run(self, config: CheckpointConfig) -> list[dict[str, Any]]:
+        """Takes in all that is there; the progress of its batches."""
+        query = snapline.start(self.writer(availableNow=True), config)
+        query.awaitTermination()
+        return [progress["stateOperators"][0]["customMetrics"] for progress in query.recentProgress]
+
+    def rows_out(self) -> list[tuple[object, ...]]:
+        return sorted(map(tuple, self.session.read.parquet(str(self.work / "output")).collect()), key=repr)
+
+    @property
+    def files(self) -> HadoopFiles:
+        return HadoopFiles(self.session, str(self.checkpoint))
+
+
+@pytest.fixture(scope="module")
+def aligned(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[object, ...]]:
+    query = Chains(spark, tmp_path_factory.mktemp("aligned"), 0)
+    query.add_input(0, FILES)
+    query.run(CheckpointConfig())
+    rows = query.rows_out()
+    # Rows, late ones that were dropped, and timers that fired.
+    assert {kind for _, kind, *_ in rows} == {"row", "timer"}
+    return rows
+
+
+@pytest.fixture
+def slow(spark: SparkSession, tmp_path: Path) -> Chains:
+    query = Chains(spark, tmp_path, 0.004)
+    query.add_input(0, FILES)
+    return query
+
+
+def test_what_waits_comes_out_as_if_it_had_not(slow: Chains, aligned: list[tuple[object, ...]]) -> None:
+    batches = slow.run(UNALIGNED)
+    assert max(batch["numChannelRows"] for batch in batches) > 10
+    assert max(batch["channelStateBytes"] for batch in batches) > 100
+    assert len(batches) > FILES + 1
+    assert batches[-1]["numChannelRows"] == 0
+    assert slow.rows_out() == aligned
+
+
+def test_a_replay_cuts_batches_where_they_were_cut(slow: Chains, aligned: list[tuple[object, ...]]) -> None:
+    slow.run(WITH_INTERVAL)
+    assert slow.files.list(CUTS)
+    # The only checkpoint is of the first batch: all others are replayed, quickly this time, and would be cut nowhere.
+    slow.seconds_a_row = 0
+    slow.add_input(FILES, FILES + 1)
+    slow.run(WITH_INTERVAL)
+    whole = Chains(slow.session, slow.work / "whole", 0)
+    whole.add_input(0, FILES + 1)
+    whole.run(CheckpointConfig())
+    assert slow.rows_out() == whole.rows_out()
+    assert len(slow.rows_out()) > len(aligned)
+
+
+@pytest.mark.parametrize("config", [UNALIGNED, WITH_INTERVAL], ids=["every batch", "interval"])
+def test_after_a_restart_what_waits_needs_no_new_rows(
+    slow: Chains, aligned: list[tuple[object, ...]], config: CheckpointConfig
+) -> None:
+    query = snapline.start(slow.writer(processingTime="0 seconds"), config)
+    wait_for(lambda: bool(query.lastProgress) and rows_wait(slow.files))
+    query.stop()
+    waited = rows_wait(slow.files)
+    query = snapline.start(slow.writer(processingTime="0 seconds"), config)
+    query.processAllAvailable()
+    wait_for(lambda: not rows_wait(slow.files))
+    query.stop()
+    assert waited
+    assert slow.rows_out() == aligned
+
+
+def test_a_query_that_is_aligned_again_goes_on_like_any_other(slow: Chains, aligned: list[tuple[object, ...]]) -> None:
+    query = snapline.start(slow.writer(processingTime="0 seconds"), UNALIGNED)
+    wait_for(lambda: bool(query.lastProgress) and rows_wait(slow.files))
+    query.stop()
+    plain = slow.writer(availableNow=True).start()
+    with pytest.raises(Exception, match="rows may wait in its state"):
+        plain.awaitTermination()
+    slow.run(CheckpointConfig())
+    assert slow.files.exists(UNALIGNED_MARK)
+    slow.run(CheckpointConfig())
+    assert not slow.files.exists(UNALIGNED_MARK)
+    assert not slow.files.exists(CUTS)
+    slow.writer(availableNow=True).start().awaitTermination()
+    assert slow.rows_out() == aligned
+
+
+def test_a_query_is_drained_before_its_last_savepoint(slow: Chains, tmp_path: Path) -> None:
+    query = snapline.start(slow.writer(processingTime="0 seconds"), UNALIGNED)
+    wait_for(lambda: bool(query.lastProgress) and rows_wait(slow.files))
+    query.stop_with_savepoint(str(tmp_path / "savepoint"))
+    assert not rows_wait(slow.files)
+    read = len(slow.batches("sources/0"))
+    rows = [row for row in slow.rows_out() if row[1] == "row"]
+    whole = Chains(slow.session, slow.work / "whole", 0)
+    whole.add_input(0, read)
+    whole.run(CheckpointConfig())
+    assert rows == [row for row in whole.rows_out() if row[1] == "row"]
+
+
+REFUSED = {
+    "an aggregation": (lambda df: df.groupBy("key").count(), "Aggregate"),
+    "one behind a function": (
+        lambda df: key_by(df, "key").process(Chain(0), "key int, kind string, value long, chain long, w long")
+        .groupBy("key").count(),
+        "Aggregate",
+    ),
+    "no state": (lambda df: df.where("value > 1"), "no keyed function"),
+    "a watermark that is handed on": (
+        lambda df: key_by(df, "key").process(
+            Chain(0), "key int, kind string, value long, chain long, w timestamp", output_event_time="w"
+        ),
+        "output_event_time",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_time_to_stop_is_refused_by_name(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    (tmp_path / "input").mkdir()
+    df = spark.readStream.schema("key int, value long, time timestamp").json(str(tmp_path / "input"))
+    make, reason = REFUSED[name]
+    writer = make(df.withWatermark("time", "1 minute")).writeStream.format("noop").outputMode("update")
+    with pytest.raises(InvalidConfiguration, match=reason):
+        snapline.start(writer.option("checkpointLocation", str(tmp_path / "checkpoint")), UNALIGNED)
+    assert not (tmp_path / "checkpoint").exists()
+
+
+def test_rows_would_wait_without_batches_that_have_none(spark: SparkSession, slow: Chains) -> None:
+    name = "spark.sql.streaming.noDataMicroBatches.enabled"
+    spark.conf.set(name, "false")
+    try:
+        with pytest.raises(InvalidConfiguration, match=name):
+            snapline.start(slow.writer(availableNow=True), UNALIGNED)
+    finally:
+        spark.conf.unset(name)
+
+
+def test_too_much_that_waits_fails_the_query_if_it_is_told_to(slow: Chains) -> None:
+    config = CheckpointConfig(
+        unaligned=True,
+        aligned_checkpoint_timeout=timedelta(milliseconds=5),
+        max_channel_rows=1,
+        at_channel_limit="fail",
+    )
+    query = snapline.start(slow.writer(availableNow=True), config)
+    with pytest.raises(Exception, match="SNAPLINE-TOO-LARGE"):
+        query.awaitTermination()
+
+
+def test_or_takes_the_time_for_it(slow: Chains, aligned: list[tuple[object, ...]]) -> None:
+    config = CheckpointConfig(
+        unaligned=True, aligned_checkpoint_timeout=timedelta(milliseconds=5), max_batches_behind=1
+    )
+    slow.run(config)
+    assert slow.rows_out() == aligned
