@@ -11,13 +11,13 @@ final class ChunkFeed(
     access: StateAccess,
     exchanges: Seq[StateExchange],
     late: LateRule
-) {
+) extends Feed {
   private val rows = source.buffered
   private val limits = setup.limits
   private val keys = access.keys
   private val chunkRows = if (setup.spec.arrow) limits.arrowChunkRows else limits.chunkRows
   private val input = setup.input
-  private val keyOf = UnsafeProjection.create(setup.keyOrdinals.map(input), input)
+  private val keyOf = setup.keyOf(access.store.id.partitionId)
 
   /** The maps whose entries are looked up by a column, and their pairs' projections. */
   private val byEntry: Array[(MapExchange, UnsafeProjection)] = exchanges.collect {
@@ -37,15 +37,13 @@ final class ChunkFeed(
   private var sentKeys = 0
   private var sentBytes = 0L
 
-  def writers: Seq[PartWriter] = Seq(rowWriter, keyWriter, timerWriter)
+  override def writers: Seq[PartWriter] = Seq(rowWriter, keyWriter, timerWriter)
 
-  def hasRows: Boolean = rows.hasNext
+  override def hasRows: Boolean = rows.hasNext
 
-  /** Bytes of state the worker says it holds, beyond what it was sent. */
-  var held = 0L
+  override var held = 0L
 
-  /** The next rows, and whether the epoch ends with them. */
-  def next(): (FrameBuilder, String, Boolean) = {
+  override def next(): (FrameBuilder, String, Boolean) = {
     val first = sentKeys
     var count = 0
     while (count < chunkRows && rows.hasNext && !full) {
@@ -77,8 +75,7 @@ final class ChunkFeed(
 
   private def sameKey: Boolean = rows.hasNext && keys.size > 0 && keyOf(rows.head) == keys(keys.size - 1)
 
-  /** A round of timers: an epoch of its own. */
-  def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String) = {
+  override def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String) = {
     val row = new GenericInternalRow(3)
     row.update(2, round.domain)
     round.timers.foreach { case (time, key) =>
@@ -107,8 +104,7 @@ final class ChunkFeed(
     sentKeys = keys.size
   }
 
-  /** Forgets the epoch's keys; only when its changes have been applied. */
-  def endEpoch(): Unit = {
+  override def endEpoch(): Unit = {
     keys.clear()
     exchanges.foreach(_.endEpoch())
     sentKeys = 0

@@ -25,15 +25,19 @@ final class TaskStage(
 ) extends AutoCloseable {
   private val timers = new Timers(setup.key, store, counts)
   private var task: KeyedTask = _
+  private var operator: Option[OperatorStates] = None
   private var closed = false
 
   Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => close()))
 
   /** Starts no worker where there is nothing to do. */
-  def open(rows: Iterator[InternalRow], late: LateRule, lateOutput: mutable.Queue[InternalRow])(
-      startLink: () => WorkerLink
-  ): KeyedRows =
-    if (!rows.hasNext && !timersAreDue) NoRows
+  def open(
+      rows: Iterator[InternalRow],
+      broadcast: BroadcastRows,
+      late: LateRule,
+      lateOutput: mutable.Queue[InternalRow]
+  )(startLink: () => WorkerLink): KeyedRows =
+    if (!rows.hasNext && broadcast.isEmpty && !timersAreDue && !isFirst) NoRows
     else {
       val access = new StateAccess(
         store,
@@ -45,8 +49,20 @@ final class TaskStage(
         counts
       )
       val exchanges = setup.spec.states.zipWithIndex.map { case (state, i) => StateExchange.of(i, state, access) }
-      val feed = new ChunkFeed(setup, rows, access, exchanges, late)
-      val context = TaskContext.get()
+      val states = new OperatorStates(setup.spec.operatorStates, access)
+      operator = Some(states)
+      val chunks = new ChunkFeed(setup, rows, access, exchanges, late)
+      val feed =
+        if (setup.spec.operatorStates.isEmpty && broadcast.schema.isEmpty) chunks
+        else
+          new OperatorFeed(
+            states,
+            broadcast.rows.iterator,
+            broadcast.schema,
+            access,
+            setup.limits.chunkRows,
+            chunks
+          )
       task = new KeyedTask(
         setup,
         startLink(),
@@ -54,26 +70,37 @@ final class TaskStage(
         exchanges,
         timers,
         access,
+        states,
         lateOutput,
-        context.partitionId(),
-        context.numPartitions()
+        store.id.partitionId,
+        if (setup.streaming) setup.partitions else TaskContext.get().numPartitions()
       )
       task
     }
 
-  private def timersAreDue: Boolean =
+  /** The function has never run here: it does in the first micro-batch of the operator, in every partition. */
+  private def isFirst: Boolean = setup.spec.operatorStates.nonEmpty && !OperatorMark.isIn(store)
+
+  private def timersAreDue: Boolean = setup.spec.keyed && someTimerIsDue
+
+  private def someTimerIsDue: Boolean =
     timers.earliest(Timers.EventTime).exists(time => setup.watermark.exists(time <= _)) ||
       timers.earliest(Timers.ProcessingTime).exists(_ <= setup.dueProcessingTime)
 
+  /** Of the broadcast states, by name, once the worker has ended. */
+  def entrySums: Seq[(String, EntrySum)] = operator.fold(Seq.empty[(String, EntrySum)])(_.entrySums)
+
   /** Removes what has expired by now; after the timers, so that they still see it. */
   def cleanUp(): Unit = if (setup.streaming) {
+    if (isFirst) OperatorMark.put(store, setup.partitions)
     setup.spec.states.filter(_.ttl).foreach { state =>
       val now = if (state.eventTimeTtl) setup.watermark else Some(setup.batchTime)
       now.foreach(new TtlIndex(state, state.storedKey(setup.key), store, counts).cleanUp)
     }
   }
 
-  def nextProcessingTimer: Option[Long] = timers.earliest(Timers.ProcessingTime)
+  def nextProcessingTimer: Option[Long] =
+    if (setup.spec.keyed) timers.earliest(Timers.ProcessingTime) else None
 
   override def close(): Unit = if (!closed) {
     closed = true

@@ -3,6 +3,7 @@ package org.apache.spark.sql.execution.python.snapline
 import scala.collection.mutable
 
 import io.snapline.spark.operator._
+import io.snapline.spark.plugin.{BroadcastChecks, BroadcastReport}
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -26,9 +27,11 @@ private[snapline] final class KeyedRun(
     artifact: Option[String],
     earliest: EarliestTime
 ) extends Serializable {
+  private val run = operator.getStateInfo.queryRunId.toString
+  private val operatorId = operator.getStateInfo.operatorId
 
   /** Runs one partition; `finish` ends with its store when the last row has been taken. */
-  def start(store: StateStore, rows: Iterator[InternalRow])(finish: () => Unit): Iterator[InternalRow] = {
+  def start(store: StateStore, rows: Iterator[InternalRow], broadcast: BroadcastRows)(finish: () => Unit): Iterator[InternalRow] = {
     val started = System.nanoTime()
     setup.families.foreach(_.createIn(store))
     new StateMigration(setup.histories, store).run()
@@ -36,7 +39,7 @@ private[snapline] final class KeyedRun(
     val late = mutable.Queue.empty[InternalRow]
     val schemaOf = ArrowSchemas.of(setup.timeZone) _
     val stage = new TaskStage(setup, store, counts, schemaOf, ArrowSchemas.allocator("keyed process"))
-    val task = stage.open(rows, lateRule(late), late) { () =>
+    val task = stage.open(rows, broadcast, lateRule(late), late) { () =>
       val link = new PythonWorkerLink(operator.function.python, artifact, operator.workerMetrics)
       link.start(TaskContext.get())
       link
@@ -48,6 +51,8 @@ private[snapline] final class KeyedRun(
         operator.longMetric("allUpdatesTimeMs") += millisSince(started)
         KeyedMetrics.report(operator.metrics, counts, task)
         stage.nextProcessingTimer.foreach(earliest.add)
+        // Before the commit, so that nothing of a batch with a difference ever becomes durable.
+        if (!broadcast.isEmpty) check(store, stage.entrySums)
         stage.close()
         val committing = System.nanoTime()
         finish()
@@ -60,12 +65,20 @@ private[snapline] final class KeyedRun(
     }
   }
 
+  private def check(store: StateStore, sums: Seq[(String, EntrySum)]): Unit = if (sums.nonEmpty) {
+    val found = sums.map { case (name, sum) => (name, sum.entries, sum.hash) }
+    BroadcastChecks.check(
+      BroadcastReport(run, operatorId, setup.batchId, store.id.partitionId, found),
+      setup.spec.function
+    )
+  }
+
   private def millisSince(nanos: Long): Long = (System.nanoTime() - nanos) / 1000000
 
   /** Spark's rule for late rows; they are counted, and go to a side output if one was named. */
   private def lateRule(late: mutable.Queue[InternalRow]): LateRule =
     operator.watermarkPredicateForDataForLateEvents match {
-      case Some(predicate) if setup.streaming && operator.timeMode == TimeMode.EventTime() =>
+      case Some(predicate) if setup.streaming && setup.spec.keyed && operator.timeMode == TimeMode.EventTime() =>
         val dropped = operator.longMetric("numRowsDroppedByWatermark")
         val toOutput = setup.spec.lateOutput.map(LateRule.projection(setup, _))
         new LateRule(
@@ -100,7 +113,8 @@ private object KeyedRun {
       conf.sessionLocalTimeZone,
       plan.isStreaming,
       ExchangeLimits.read(name => Option(conf.getConfString(name, null))),
-      if (plan.isStreaming && !plan.usesAvro) KeyedStateSchemas.histories(plan.getStateInfo, spec.states) else Nil
+      plan.histories,
+      plan.getStateInfo.numPartitions
     )
   }
 }
