@@ -11,10 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapline import (
+    BroadcastProcessFunction,
     CheckpointedFunction,
+    KeyedBroadcastProcessFunction,
     ListStateDescriptor,
     MapStateDescriptor,
     ProcessFunction,
+    ValueStateDescriptor,
 )
 
 #: How many sequences the counters share out.
@@ -107,3 +110,63 @@ class Typed(ProcessFunction, CheckpointedFunction):
 
     def snapshot_state(self, ctx: Any) -> None:
         pass
+
+
+RULES = MapStateDescriptor("rules", "string", "long")
+LAST = ValueStateDescriptor("last", "long")
+SEEN = ListStateDescriptor("seen", "long")
+PER = MapStateDescriptor("per", "string", "long")
+
+
+class Rules(KeyedBroadcastProcessFunction):
+    """Rules multiply; a rule of 0 is taken back; the rule 'add' adds its value to the state of all keys."""
+
+    def open(self, ctx: Any) -> None:
+        self.last = ctx.get_state(LAST)
+        self.seen = ctx.get_list_state(SEEN)
+        self.per = ctx.get_map_state(PER)
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        rules = ctx.get_broadcast_state(RULES)
+        factor = rules.get(row.rule, 1)
+        yield row.k, row.v, row.v * factor, self.last.value(), list(self.seen.get()), dict(self.per.items()), len(rules)
+        self.last.update(row.v)
+        self.seen.add(row.v)
+        self.per[row.rule] = row.v
+
+    def process_broadcast_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]] | None:
+        rules = ctx.get_broadcast_state(RULES)
+        if row.rule == "add":
+            ctx.apply_to_keyed_state(LAST, lambda key, state: state.update(state.value() + row.v))
+            ctx.apply_to_keyed_state(SEEN, lambda key, state: state.add(key))
+            ctx.apply_to_keyed_state(PER, lambda key, state: state.put("add", row.v))
+        elif row.rule == "forget":
+            ctx.apply_to_keyed_state(LAST, lambda key, state: state.clear())
+        elif row.v == 0:
+            rules.remove(row.rule)
+        else:
+            rules[row.rule] = rules.get(row.rule, 0) * 10 + row.v
+        return None
+
+
+class UnkeyedRules(BroadcastProcessFunction):
+    """What the rules are, for each row; and each broadcast row, from each partition."""
+
+    def open(self, ctx: Any) -> None:
+        self.subtask = ctx.get_index_of_this_subtask()
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        yield self.subtask, row.v, dict(ctx.get_broadcast_state(RULES).items()), None
+
+    def process_broadcast_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        rules = ctx.get_broadcast_state(RULES)
+        rules[row.rule] = rules.get(row.rule, 0) * 10 + row.v
+        yield self.subtask, row.v, None, row.rule
+
+
+class Crooked(UnkeyedRules):
+    """Keeps in the broadcast state what differs by partition."""
+
+    def process_broadcast_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        ctx.get_broadcast_state(RULES)[row.rule] = row.v + (self.subtask == 2)
+        return iter(())

@@ -15,7 +15,7 @@ from snapline.functions.plan import FunctionPlan
 from snapline.state.ddl import parse_schema
 from snapline.state.spec import StateSpec
 from snapline.state.ttl import TtlTime
-from snapline.stream.broadcasting import BroadcastStream
+from snapline.stream.broadcasting import BroadcastInput
 from snapline.stream.columns import check_columns, event_time_of
 from snapline.stream.schema import result_schema
 from snapline.worker.job import Job
@@ -76,7 +76,7 @@ def plan_process(
     *,
     kind: FunctionKind = FunctionKind.KEYED,
     parallelism: int | None = None,
-    broadcast: BroadcastStream | None = None,
+    broadcast: BroadcastInput | None = None,
 ) -> ProcessPlan:
     """Checks the arguments and opens a copy of the function.
 

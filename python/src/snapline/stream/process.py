@@ -112,6 +112,6 @@ class BroadcastConnectedStream:
             output_event_time,
             kind=kind,
             parallelism=parallelism,
-            broadcast=self._broadcast,
+            broadcast=self._broadcast.input,
         )
         return plan_frame(self._df, self._keys, self._order, plan, self._broadcast)

@@ -31,5 +31,5 @@ def plan_frame(
     told = entry, plan.result.json(), spec
     if broadcast is None:
         return DataFrame(api.plan(frame._jdf, list(keys), list(order), *told), session)
-    rules, rules_order = broadcast.df._jdf, list(broadcast.order)
+    rules, rules_order = broadcast.df._jdf, list(broadcast.input.order)
     return DataFrame(api.connect(frame._jdf, list(keys), list(order), rules, rules_order, *told), session)
