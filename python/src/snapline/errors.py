@@ -101,6 +101,13 @@ class StoreClosed(SnaplineError):
     summary = "The store is closed."
 
 
+class FunctionNotDeterministic(SnaplineError):
+    """A function made of the same rows not the same everywhere. Operator action: fix the function."""
+
+    code = "SNAPLINE-NOT-DETERMINISTIC"
+    summary = "The function is not deterministic."
+
+
 class InternalError(SnaplineError):
     """A promise of the code to itself is broken: a bug. Operator action: report it."""
 

@@ -71,7 +71,9 @@ class Chains(RealQuery):
         """Takes in all that is there; the progress of its batches."""
         query = snapline.start(self.writer(availableNow=True), config)
         query.awaitTermination()
-        return [progress["stateOperators"][0]["customMetrics"] for progress in query.recentProgress]
+        return [
+            progress["stateOperators"][0]["customMetrics"] for progress in query.recentProgress if progress["stateOperators"]
+        ]
 
     def rows_out(self) -> list[tuple[object, ...]]:
         return sorted(map(tuple, self.session.read.parquet(str(self.work / "output")).collect()), key=repr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyspark import cloudpickle
@@ -46,6 +46,10 @@ class SocketLink:
         self._out.flush()
         if frame.kind == ToWorker.END:
             self._thread.join(1)
+
+    def overtaken(self) -> Iterator[Frame]:
+        # A socket keeps their order.
+        return iter(())
 
     def receive(self) -> Frame:
         try:

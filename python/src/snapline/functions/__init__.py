@@ -1,20 +1,37 @@
 """Functions of keyed streams, as users write them."""
 
 from snapline.functions.arrow_state import ArrowState
+from snapline.functions.broadcast import BroadcastContext, KeyedBroadcastProcessFunction, ReadOnlyContext
+from snapline.functions.checkpointed import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
+)
 from snapline.functions.context import Context, RuntimeContext, TimerService
 from snapline.functions.errors import FunctionFailed
 from snapline.functions.metrics import Counter, MetricGroup
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
+from snapline.functions.unkeyed import BroadcastProcessFunction, ProcessFunction
 
 __all__ = [
     "ArrowState",
+    "BroadcastContext",
+    "BroadcastProcessFunction",
+    "CheckpointedFunction",
     "Context",
     "Counter",
     "FunctionFailed",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
+    "KeyedBroadcastProcessFunction",
     "KeyedProcessFunction",
     "MetricGroup",
+    "OperatorStateStore",
     "OutputTag",
+    "ProcessFunction",
+    "ReadOnlyContext",
     "RuntimeContext",
     "TimerService",
 ]

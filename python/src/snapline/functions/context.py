@@ -145,6 +145,10 @@ class Context:
         """The key: the value of a single key column, else a row of all."""
         return self._keys.get(self._cursor.slot)
 
+    def place(self) -> dict[str, Any]:
+        """Where the function is, for the text of an error."""
+        return {"key": self.get_current_key()}
+
     def timestamp(self) -> int | None:
         """The event time of the row in ms, if a column has it; in ``on_timer`` the time of the timer."""
         return self._cursor.timestamp

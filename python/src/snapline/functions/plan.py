@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark import cloudpickle
 
 from snapline.errors import InvalidConfiguration, SnaplineError
+from snapline.functions.checkpointed import CheckpointedFunction, recorded_states
 from snapline.functions.errors import FunctionFailed
-from snapline.functions.process import BatchType, KeyedProcessFunction, Mode, batch_type_of, mode_of
+from snapline.functions.kind import FunctionKind
+from snapline.functions.process import BatchType, Mode, batch_type_of, mode_of
 from snapline.functions.recording import RecordingContext
+from snapline.state.operator_spec import OperatorStateSpec
 from snapline.state.spec import StateSpec
 
 
@@ -24,6 +29,8 @@ class FunctionPlan:
         batch_type: what ``process_batch`` wants.
         states: in the order in which they were asked for.
         metrics: their names.
+        kind: whether it has keys, and a broadcast stream.
+        operator_states: the broadcast states of the broadcast stream first; empty where there are neither.
     """
 
     pickle: bytes
@@ -32,38 +39,67 @@ class FunctionPlan:
     batch_type: BatchType
     states: tuple[StateSpec, ...]
     metrics: tuple[str, ...]
+    kind: FunctionKind = FunctionKind.KEYED
+    operator_states: tuple[OperatorStateSpec, ...] = ()
 
     @classmethod
-    def of(cls, function: KeyedProcessFunction) -> FunctionPlan:
+    def of(
+        cls,
+        function: Any,
+        kind: FunctionKind = FunctionKind.KEYED,
+        broadcast: Sequence[OperatorStateSpec] = (),
+    ) -> FunctionPlan:
         """Opens a copy of the function, and closes it.
+
+        Args:
+            broadcast: the states of its broadcast stream.
 
         Raises:
             InvalidConfiguration: the function, or what it asks for, cannot be.
-            FunctionFailed: ``open`` or ``close`` raised, or the function cannot be pickled.
+            FunctionFailed: a method raised, or the function cannot be pickled.
         """
-        mode = mode_of(function)
+        kind.check(function)
+        mode = mode_of(function, kind.base)
         name = type(function).__name__
+        if mode == "arrow" and kind.has_broadcast:
+            raise InvalidConfiguration(
+                f"{name} overrides process_arrow, which has no context to get broadcast state from.",
+                "override process_element or process_batch.",
+            )
         try:
             pickle: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]
         except Exception as e:
             raise FunctionFailed(
                 f"{name} cannot be pickled: {e}", "make in open() what a task has to have for itself."
             ) from e
-        copy: KeyedProcessFunction = cloudpickle.loads(pickle)
-        context = RecordingContext()
+        copy: Any = cloudpickle.loads(pickle)
+        context = RecordingContext(kind.is_keyed)
+        own: tuple[OperatorStateSpec, ...] = ()
         try:
+            if isinstance(copy, CheckpointedFunction):
+                own = recorded_states(copy)
             copy.open(context)
             copy.close()
         except SnaplineError:
             raise
         except Exception as e:
             raise FunctionFailed(
-                f"open() or close() of {name} raised {type(e).__name__}: {e}",
-                "see the traceback above; open() runs on the driver too, to see which states there are.",
+                f"initialize_state(), open() or close() of {name} raised {type(e).__name__}: {e}",
+                "see the traceback above; they run on the driver too, to see which states there are.",
             ) from e
         states = tuple(StateSpec.of(descriptor) for descriptor in context.descriptors.values())
         _check_for_arrow(mode, name, states)
-        return cls(pickle, name, mode, batch_type_of(copy), states, tuple(context.metrics.names))
+        operator_states = (*broadcast, *(spec for spec in own if spec not in broadcast))
+        _check_names(name, [*(spec.name for spec in operator_states)])
+        return cls(pickle, name, mode, batch_type_of(copy), states, tuple(context.metrics.names), kind, operator_states)
+
+
+def _check_names(function: str, names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidConfiguration(
+            f"{function} has more than one operator state named {', '.join(twice)}.", "give each a name of its own."
+        )
 
 
 def _check_for_arrow(mode: Mode, name: str, states: tuple[StateSpec, ...]) -> None:

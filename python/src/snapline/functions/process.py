@@ -53,30 +53,31 @@ class KeyedProcessFunction:
         raise NotImplementedError(f"{type(self).__name__} registers timers, and has no on_timer")
 
 
-def mode_of(function: KeyedProcessFunction) -> Mode:
-    """Which of the process methods is overridden.
+def mode_of(function: Any, base: type[Any] = KeyedProcessFunction) -> Mode:
+    """Which of the process methods of ``base`` is overridden.
 
     Raises:
-        InvalidConfiguration: none or several are, or it is no KeyedProcessFunction.
+        InvalidConfiguration: none or several are, or it is no such function.
     """
-    if not isinstance(function, KeyedProcessFunction):
-        what = "the class itself" if isinstance(function, type) else "no KeyedProcessFunction"
+    if not isinstance(function, base):
+        what = "the class itself" if isinstance(function, type) else f"no {base.__name__}"
         raise InvalidConfiguration(
-            f"{function!r}, {what}.", "give an object of a subclass of snapline.KeyedProcessFunction."
+            f"{function!r}, {what}.", f"give an object of a subclass of snapline.{base.__name__}."
         )
-    base = KeyedProcessFunction
-    found = [mode for mode, name in _METHODS.items() if getattr(type(function), name) is not getattr(base, name)]
+    methods = {mode: name for mode, name in _METHODS.items() if hasattr(base, name)}
+    found = [mode for mode, name in methods.items() if getattr(type(function), name) is not getattr(base, name)]
     if len(found) != 1:
-        names = ", ".join(_METHODS[mode] for mode in found) or "none"
+        names = ", ".join(methods[mode] for mode in found) or "none"
+        *first, last = methods.values()
         raise InvalidConfiguration(
-            f"{type(function).__name__} overrides {names} of process_element, process_batch and process_arrow.",
+            f"{type(function).__name__} overrides {names} of {', '.join(first)} and {last}.",
             "override exactly one of them.",
         )
     return found[0]
 
 
-def batch_type_of(function: KeyedProcessFunction) -> BatchType:
-    """What ``process_batch`` wants.
+def batch_type_of(function: Any) -> BatchType:
+    """What ``process_batch`` wants; the batch is its last parameter but one.
 
     Raises:
         InvalidConfiguration: that is nothing it can get.
@@ -89,7 +90,7 @@ def batch_type_of(function: KeyedProcessFunction) -> BatchType:
             )
         return function.batch_type
     code = type(function).process_batch.__code__
-    name = code.co_varnames[2] if code.co_argcount > 2 else "batch"
+    name = code.co_varnames[code.co_argcount - 2] if code.co_argcount > 2 else "batch"
     annotation = type(function).process_batch.__annotations__.get(name, "")
     text = annotation if isinstance(annotation, str) else f"{annotation.__module__}.{annotation.__qualname__}"
     if text.startswith(("pd.", "pandas.")):

@@ -13,12 +13,18 @@ from snapline.state.descriptors import StateDescriptor
 class RecordingContext(RuntimeContext):
     """Takes descriptors; the handles it gives cannot be used."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_keyed: bool = True) -> None:
+        self._is_keyed = is_keyed
         self.descriptors: dict[str, StateDescriptor] = {}
         self.metrics = MetricGroup()
 
     def _state(self, descriptor: StateDescriptor, kind: type[StateDescriptor]) -> Any:
         check_descriptor(descriptor, kind)
+        if not self._is_keyed:
+            raise InvalidConfiguration(
+                f"state {descriptor.name} of a stream without a key.",
+                "keep operator state (snapline.CheckpointedFunction), or use snapline.key_by(...).",
+            )
         if descriptor.name in self.descriptors:
             raise InvalidConfiguration(
                 f"two states of the function are named {descriptor.name!r}.", "give each a name of its own."

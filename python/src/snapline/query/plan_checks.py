@@ -90,10 +90,14 @@ def _walk_unaligned(node: Plan) -> Iterator[str]:
     """Why rows cannot wait; an empty text for each keyed function that can let them."""
     if not node.is_streaming:
         return
-    if _keeps_state(node):
-        yield "" if node.name == "KeyedProcess" else f"{node.text} takes the time for all rows of a batch"
+    if node.name == "KeyedConnect":
+        yield f"{node.text} has a broadcast stream, whose rows cannot wait"
+    elif node.name == "KeyedProcess":
+        yield ""
+    elif _keeps_state(node):
+        yield f"{node.text} takes the time for all rows of a batch"
     if node.name == "UpdateEventTimeWatermarkColumn":
-        yield f"{node.text} hands the watermark on, and would pass over rows that wait: leave out event_time of process()"
+        yield f"{node.text} hands the watermark on, which would pass over rows that wait: leave out output_event_time"
     for child in node.children:
         yield from _walk_unaligned(child)
 

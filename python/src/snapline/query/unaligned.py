@@ -19,15 +19,16 @@ UNALIGNED_MARK = "snapline/unaligned"
 CUTS = "snapline/cuts"
 
 
-def rows_wait(files: Files) -> bool:
-    """Whether the newest batch that was committed left rows or timers for the next.
+def rows_wait(files: Files, batch: int | None = None) -> bool:
+    """Whether a batch left rows or timers for the next; None: the newest that was committed.
 
     Raises:
         CheckpointDamaged: what was noted of it cannot be read.
     """
-    newest = Log(files, COMMITS).newest()
-    folder = f"{CUTS}/{newest}"
-    return newest is not None and any(_was_cut(files, f"{folder}/{name}") for name in files.list(folder))
+    if batch is None:
+        batch = Log(files, COMMITS).newest()
+    folder = f"{CUTS}/{batch}"
+    return batch is not None and any(_was_cut(files, f"{folder}/{name}") for name in files.list(folder))
 
 
 def _was_cut(files: Files, name: str) -> bool:

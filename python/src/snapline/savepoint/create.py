@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from snapline._version import __version__
-from snapline.errors import CheckpointDamaged, InvalidConfiguration
+from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
 from snapline.query.files import Files
 from snapline.query.hadoop_files import HadoopFiles
+from snapline.query.unaligned import rows_wait
 from snapline.savepoint.java_api import java_savepoints
 from snapline.savepoint.metadata import CANONICAL, METADATA, UNFINISHED, SavepointMetadata
 from snapline.savepoint.spark_files import spark_files
@@ -59,6 +60,12 @@ def create_savepoint(
     source, target = HadoopFiles(session, checkpoint), HadoopFiles(session, to)
     check_empty(target, "a savepoint")
     state = find_state(session, source, number)
+    if rows_wait(source, state.batch):
+        raise IncompatibleState(
+            f"after batch {state.batch} of {checkpoint}, rows wait in the state of a keyed function.",
+            "take the savepoint of the running query (query.savepoint), or its last one (query.stop_with_savepoint): "
+            "before these all rows are processed.",
+        )
     query = read_query_id(source)
     target.write_new(UNFINISHED, b"")
     rows = {}

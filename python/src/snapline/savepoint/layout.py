@@ -12,7 +12,7 @@ from snapline.errors import StateNotFound
 from snapline.format.members import BadMeta, count, items, need
 
 DEFAULT = "default"
-_KINDS = ("hashed", "first", "every", "fixed")
+_KINDS = ("hashed", "first", "every", "split", "union", "fixed")
 # Of a join: the order in which Spark's commit log has the ids of a partition's stores.
 _JOIN_STORES = ("left-keyToNumValues", "left-keyWithIndexToValue", "right-keyToNumValues", "right-keyWithIndexToValue")
 
@@ -64,6 +64,10 @@ class OperatorLayout:
         """Whether it has a key, and as many partitions as the query; else all is in one."""
         states = (family for store in self.json["stores"] for family in store["states"])
         return any(family["placement"]["kind"] != "first" for family in states)
+
+    def partitions(self, wanted: int | None) -> int:
+        """How many it has where a query is given that parallelism; None: as many as it had."""
+        return (wanted or self.parallelism) if self.is_spread else 1
 
     @property
     def states(self) -> Iterator[StateKey]:

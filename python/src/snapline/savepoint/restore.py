@@ -65,7 +65,7 @@ def restore_savepoint(
     source, target = HadoopFiles(session, savepoint), HadoopFiles(session, to)
     metadata = read_savepoint(source)
     wanted = metadata.parallelism if parallelism is None else parallelism
-    check_parallelism(session, metadata, wanted)
+    check_parallelism(session, metadata, parallelism)
     check_empty(target, "the restored query")
     if keep_query_id and any(query.id == metadata.query for query in session.streams.active):
         raise InvalidConfiguration(
@@ -80,13 +80,13 @@ def restore_savepoint(
     # Until the end Spark cannot read this file, and refuses the folder.
     mark = json.dumps({"restoring": metadata.id, "from": source.location})
     target.write_new(_QUERY, mark.encode())
-    _copy_spark_files(source, target, metadata, wanted)
+    _copy_spark_files(source, target, metadata, parallelism)
     changed = {_PARTITIONS: str(wanted), _PROVIDER: _SNAPLINE}
     offsets = moved_offsets(metadata.offsets, changed)
     settings = offsets.decode().split("\n")[1]
     uids = {}
     for operator in metadata.operators:
-        partitions = wanted if operator.is_spread else 1
+        partitions = operator.partitions(parallelism)
         progress(f"{operator.title}, {partitions} partitions")
         uids[str(operator.id)] = _write(session, target, metadata.batch, settings, operator, partitions, tables)
     if metadata.batch > 0:
@@ -103,13 +103,13 @@ def restore_savepoint(
     return metadata
 
 
-def check_parallelism(session: SparkSession, metadata: SavepointMetadata, wanted: int) -> None:
+def check_parallelism(session: SparkSession, metadata: SavepointMetadata, wanted: int | None) -> None:
     """
     Raises:
         InvalidConfiguration: it is out of range, or the session counts key groups otherwise.
         IncompatibleState: an operator has to keep the parallelism it had.
     """
-    if not 1 <= wanted <= metadata.max_parallelism:
+    if wanted is not None and not 1 <= wanted <= metadata.max_parallelism:
         raise InvalidConfiguration(
             f"the parallelism {wanted} is not between 1 and the savepoint's maximum {metadata.max_parallelism}.",
             "give a number in that range.",
@@ -123,7 +123,7 @@ def check_parallelism(session: SparkSession, metadata: SavepointMetadata, wanted
     fixed = [
         f"{operator.title}: {why}"
         for operator in metadata.operators
-        if operator.is_spread and operator.parallelism != wanted
+        if operator.parallelism != operator.partitions(wanted)
         for why in sorted(set(operator.fixed.values()))
     ]
     if fixed:
@@ -141,7 +141,7 @@ def _tables(session: SparkSession, source: Files, operator: OperatorLayout) -> d
     return found
 
 
-def _copy_spark_files(source: Files, target: Files, metadata: SavepointMetadata, wanted: int) -> None:
+def _copy_spark_files(source: Files, target: Files, metadata: SavepointMetadata, wanted: int | None) -> None:
     for file in metadata.files:
         folder, _, name = file.name.partition("/")
         if folder != SPARK:
@@ -149,7 +149,7 @@ def _copy_spark_files(source: Files, target: Files, metadata: SavepointMetadata,
         text = source.read(file.name)
         if is_operator_file(name):
             operator = next(each for each in metadata.operators if each.id == int(name.split("/")[1]))
-            partitions = wanted if operator.is_spread else 1
+            partitions = operator.partitions(wanted)
             name, text = moved_operator_file(name, text, target.location, metadata.batch, partitions)
         target.write_new(name, text)
 

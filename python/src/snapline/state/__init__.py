@@ -1,6 +1,7 @@
 """Keyed state: descriptors, and the handles that functions work with."""
 
 from snapline.state.aggregate import AggregateFunction, ReduceFunction
+from snapline.state.broadcast import BroadcastState, ReadOnlyBroadcastState
 from snapline.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -11,6 +12,8 @@ from snapline.state.descriptors import (
 )
 from snapline.state.list import ListState
 from snapline.state.map import MapState
+from snapline.state.operator_list import OperatorListState
+from snapline.state.raw import RawStateOutput
 from snapline.state.reducing import AggregatingState, ReducingState
 from snapline.state.row import Row
 from snapline.state.ttl import StateTtlConfig, StateVisibility, TtlTime, UpdateType
@@ -22,10 +25,14 @@ __all__ = [
     "AggregateFunction",
     "AggregatingState",
     "AggregatingStateDescriptor",
+    "BroadcastState",
     "ListState",
     "ListStateDescriptor",
     "MapState",
     "MapStateDescriptor",
+    "OperatorListState",
+    "RawStateOutput",
+    "ReadOnlyBroadcastState",
     "ReduceFunction",
     "ReducingState",
     "ReducingStateDescriptor",

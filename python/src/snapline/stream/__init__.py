@@ -1,6 +1,18 @@
-"""Keyed streams."""
+"""Streams with keys and without, and broadcast streams."""
 
+from snapline.stream.broadcasting import BroadcastStream, broadcast
 from snapline.stream.keyed import KeyedStream, key_by
+from snapline.stream.process import BroadcastConnectedStream, connect, process
 from snapline.stream.splitting import main_output, side_output
 
-__all__ = ["KeyedStream", "key_by", "main_output", "side_output"]
+__all__ = [
+    "BroadcastConnectedStream",
+    "BroadcastStream",
+    "KeyedStream",
+    "broadcast",
+    "connect",
+    "key_by",
+    "main_output",
+    "process",
+    "side_output",
+]

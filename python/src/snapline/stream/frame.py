@@ -12,17 +12,17 @@ from snapline.errors import InvalidConfiguration, WrongSparkVersion
 API = "org.apache.spark.sql.execution.python.snapline.KeyedProcessApi"
 
 
-def check_frame(frame: Any) -> DataFrame:
+def check_frame(frame: Any, what: str = "key_by") -> DataFrame:
     """A DataFrame of classic Spark.
 
     Raises:
         InvalidConfiguration: it is something else.
     """
     if not isinstance(frame, DataFrame):
-        raise InvalidConfiguration(f"key_by of {type(frame).__name__}.", "give a DataFrame of Spark.")
+        raise InvalidConfiguration(f"{what} of {type(frame).__name__}.", "give a DataFrame of Spark.")
     if not isinstance(frame, ClassicFrame):
         raise InvalidConfiguration(
-            "key_by of a DataFrame of Spark Connect, whose plan is made on the server.",
+            f"{what} of a DataFrame of Spark Connect, whose plan is made on the server.",
             "use a classic session: SparkSession.builder without remote().",
         )
     return frame

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,11 +14,13 @@ from snapline.functions.process import KeyedProcessFunction
 from snapline.state.aggregate import AggregateFunction, ReduceFunction
 from snapline.state.ddl import parse_schema
 from snapline.state.types import StateType
+from snapline.stream.broadcasting import BroadcastStream
 from snapline.stream.columns import check_columns
 from snapline.stream.folding import Emit, aggregation, reduction
-from snapline.stream.frame import check_frame, jvm_api
+from snapline.stream.frame import check_frame
 from snapline.stream.planning import plan_process
-from snapline.stream.python_function import python_function
+from snapline.stream.process import BroadcastConnectedStream
+from snapline.stream.result import plan_frame
 
 
 def key_by(df: DataFrame, *cols: str) -> KeyedStream:
@@ -79,15 +80,18 @@ class KeyedStream:
             FunctionFailed: ``open`` raised on the driver.
             WrongSparkVersion: Spark runs without the jar.
         """
-        frame = self._df
         plan = plan_process(
-            frame.schema, self._keys, function, schema, side_outputs, late_output, event_time, output_event_time
+            self._df.schema, self._keys, function, schema, side_outputs, late_output, event_time, output_event_time
         )
-        session = frame.sparkSession
-        api = jvm_api(frame)
-        entry = python_function(session.sparkContext, plan.job)
-        spec = json.dumps(plan.spec_json())
-        return DataFrame(api.plan(frame._jdf, self._keys, self._order, entry, plan.result.json(), spec), session)
+        return plan_frame(self._df, self._keys, self._order, plan)
+
+    def connect(self, broadcast: BroadcastStream) -> BroadcastConnectedStream:
+        """The same stream beside one whose rows every partition sees.
+
+        Raises:
+            InvalidConfiguration: it is none.
+        """
+        return BroadcastConnectedStream(self._df, self._keys, self._order, broadcast)
 
     def reduce(
         self,

@@ -9,15 +9,19 @@ from typing import Any
 from pyspark.sql.types import StructType
 
 from snapline.errors import InvalidConfiguration
+from snapline.functions.kind import FunctionKind
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.plan import FunctionPlan
-from snapline.functions.process import KeyedProcessFunction
 from snapline.state.ddl import parse_schema
 from snapline.state.spec import StateSpec
 from snapline.state.ttl import TtlTime
+from snapline.stream.broadcasting import BroadcastInput
 from snapline.stream.columns import check_columns, event_time_of
 from snapline.stream.schema import result_schema
 from snapline.worker.job import Job
+
+#: As many key groups as there can be.
+_MAX_PARALLELISM = 32_768
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class ProcessPlan:
         sides: the names of the side outputs, that of late rows last.
         late_output: the side output of late rows, if they have one.
         output_event_time: the column of the result that carries the watermark on.
+        parallelism: of a function without a key.
     """
 
     job: Job
@@ -37,13 +42,19 @@ class ProcessPlan:
     sides: tuple[str, ...]
     late_output: str | None
     output_event_time: str | None
+    parallelism: int | None = None
 
     def spec_json(self) -> dict[str, Any]:
         """For the operator."""
         plan = self.job.plan
         return {
             "states": [state.to_json() for state in plan.states],
-            "mode": plan.mode,
+            # Without a key all rows are sent as they come; which method gets them is the worker's matter.
+            "mode": plan.mode if plan.kind.is_keyed else "element",
+            "keyed": plan.kind.is_keyed,
+            "broadcast": plan.kind.has_broadcast,
+            "operator_states": [state.to_json() for state in plan.operator_states],
+            "parallelism": self.parallelism,
             "metrics": list(plan.metrics),
             "late_output": self.late_output,
             "side_outputs": list(self.sides),
@@ -56,12 +67,16 @@ class ProcessPlan:
 def plan_process(
     rows: StructType,
     keys: Sequence[str],
-    function: KeyedProcessFunction,
+    function: Any,
     output: str | StructType,
     side_outputs: Sequence[OutputTag],
     late_output: OutputTag | str | None,
     event_time: str | None,
     output_event_time: str | None = None,
+    *,
+    kind: FunctionKind = FunctionKind.KEYED,
+    parallelism: int | None = None,
+    broadcast: BroadcastInput | None = None,
 ) -> ProcessPlan:
     """Checks the arguments and opens a copy of the function.
 
@@ -70,6 +85,7 @@ def plan_process(
         FunctionFailed: ``open`` raised.
     """
     key_names = check_columns(rows, keys, "key_by")
+    _check_unkeyed(kind, parallelism, late_output)
     columns = parse_schema(output, "the schema of the output")
     for tag in side_outputs:
         if not isinstance(tag, OutputTag):
@@ -92,11 +108,28 @@ def plan_process(
             )
         (output_event_time,) = check_columns(columns, [output_event_time], "output_event_time")
     result = result_schema(columns, sides)
-    plan = FunctionPlan.of(function)
+    plan = FunctionPlan.of(function, kind, () if broadcast is None else broadcast.states)
     _check_states(plan.states, rows, time)
     tags = tuple(tag.name for tag in side_outputs)
-    job = Job(plan, tuple(key_names), tuple(rows.names), tuple(columns.names), tags, time)
-    return ProcessPlan(job, result, tuple(name for name, _ in sides), late, output_event_time)
+    broadcast_columns = () if broadcast is None else tuple(broadcast.schema.names)
+    job = Job(plan, tuple(key_names), tuple(rows.names), tuple(columns.names), tags, time, broadcast_columns)
+    return ProcessPlan(job, result, tuple(name for name, _ in sides), late, output_event_time, parallelism)
+
+
+def _check_unkeyed(kind: FunctionKind, parallelism: int | None, late_output: OutputTag | str | None) -> None:
+    if parallelism is not None and kind.is_keyed:
+        raise InvalidConfiguration(
+            f"parallelism={parallelism} of a keyed function.",
+            "leave it out: keyed state is spread over spark.sql.shuffle.partitions partitions.",
+        )
+    if parallelism is not None and (type(parallelism) is not int or not 1 <= parallelism <= _MAX_PARALLELISM):
+        raise InvalidConfiguration(
+            f"parallelism is {parallelism!r}.", f"give a whole number between 1 and {_MAX_PARALLELISM}."
+        )
+    if late_output is not None and not kind.is_keyed:
+        raise InvalidConfiguration(
+            "a late_output without a key.", "leave it out: such a function is given late rows like all others."
+        )
 
 
 def _check_states(states: Sequence[StateSpec], rows: StructType, event_time: str | None) -> None:

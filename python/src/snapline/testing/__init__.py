@@ -1,6 +1,8 @@
-"""Tests of keyed process functions without Spark."""
+"""Tests of process functions without Spark."""
 
+from snapline.stream.broadcasting import BroadcastInput
 from snapline.testing.exchange import Bounds
 from snapline.testing.harness import KeyedTestHarness, Snapshot
+from snapline.testing.process import ProcessTestHarness
 
-__all__ = ["Bounds", "KeyedTestHarness", "Snapshot"]
+__all__ = ["Bounds", "BroadcastInput", "KeyedTestHarness", "ProcessTestHarness", "Snapshot"]

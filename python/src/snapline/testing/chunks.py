@@ -41,7 +41,7 @@ class Chunk:
         for _, _, key in timers:
             slots.setdefault(key, len(slots))
         columns = [[slots[key] for _, _, key in timers], [each[0] for each in timers], [each[1] for each in timers]]
-        parts = [(TIMERS_PART, _message(schemas[TIMERS_PART], columns)), _keys_part(schemas, list(slots))]
+        parts = [(TIMERS_PART, _message(schemas[TIMERS_PART], columns)), keys_part(schemas, list(slots))]
         for state in states:
             parts += state.read_ahead(0, list(slots))
         meta = {
@@ -89,6 +89,8 @@ class RowChunks:
 
     def _keys_of(self, rows: Sequence[Any]) -> list[Any]:
         """Keys as the worker would see them, so that the store knows them again."""
+        if not self._job.plan.kind.is_keyed:
+            return [(0,)] * len(rows)
         positions = [self._job.input_columns.index(name) for name in self._job.key_names]
         schema = self._schemas[KEYS_PART]
         columns = [
@@ -112,7 +114,7 @@ class RowChunks:
         for key in keys:
             self._slots.setdefault(key, len(self._slots))
         new = list(self._slots)[first:]
-        parts: list[Part] = [_keys_part(self._schemas, new)] if new else []
+        parts: list[Part] = [keys_part(self._schemas, new)] if new else []
         for state in self._states:
             parts += state.read_ahead(first, new)
         extra: list[list[Any]] = []
@@ -155,7 +157,7 @@ class RowChunks:
         return row_entries, state.read_named(wanted)
 
 
-def _keys_part(schemas: dict[int, pa.Schema], keys: Sequence[Any]) -> Part:
+def keys_part(schemas: dict[int, pa.Schema], keys: Sequence[Any]) -> Part:
     return KEYS_PART, _message(schemas[KEYS_PART], [list(column) for column in zip(*keys, strict=True)])
 
 

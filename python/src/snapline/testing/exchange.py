@@ -10,13 +10,15 @@ from typing import Any
 import pyarrow as pa
 
 from snapline.errors import InternalError
-from snapline.testing.chunks import Chunk
+from snapline.testing.chunks import Chunk, keys_part
 from snapline.testing.links import Link
+from snapline.testing.operator_states import StoredOperatorStates
 from snapline.testing.states import StoredState
 from snapline.testing.store import Store
 from snapline.worker.decode import decoder
 from snapline.worker.frames import (
     CHANGES_PART,
+    OPERATOR_CHANGES_PART,
     OUTPUT_PART,
     STATE_PART,
     TIMER_CHANGES_PART,
@@ -55,8 +57,16 @@ class Exchange:
     link: Link
 
     def __init__(
-        self, schemas: dict[int, pa.Schema], states: Sequence[StoredState], store: Store, bounds: Bounds
+        self,
+        schemas: dict[int, pa.Schema],
+        states: Sequence[StoredState],
+        store: Store,
+        bounds: Bounds,
+        operator_states: StoredOperatorStates,
     ) -> None:
+        self._operator_states = operator_states
+        # What is left of a scan over all keys, and whether there is one.
+        self._keys_left: list[Any] | None = None
         self._schemas = schemas
         self._states = states
         self._store = store
@@ -89,7 +99,9 @@ class Exchange:
         return bool(self._under_way) or self._awaits_epoch
 
     def _receive(self) -> None:
-        frame = self.link.receive()
+        self._take(self.link.receive())
+
+    def _take(self, frame: Frame) -> None:
         if frame.kind == ToOperator.OUTPUT and self._under_way:
             batch = frame.batch(OUTPUT_PART, self._schemas)
             assert batch is not None
@@ -98,6 +110,8 @@ class Exchange:
         elif frame.kind == ToOperator.DONE and self._under_way:
             self._held = frame.meta["held"]
             self._awaits_epoch = self._under_way.popleft()
+        elif frame.kind == ToOperator.CHANGES and self._keys_left is not None:
+            self._apply_parts(frame, set())
         elif frame.kind == ToOperator.CHANGES and self._awaits_epoch:
             self._changes.append(frame)
         elif frame.kind == ToOperator.EPOCH_DONE and self._awaits_epoch:
@@ -113,6 +127,8 @@ class Exchange:
         """FETCHED; None for a scan that is given up. The store is as it was when the epoch began."""
         meta = frame.meta
         request = meta["request"]
+        if meta["what"] == "keys":
+            return self._answer_keys(frame)
         if meta.get("close"):
             self._scans.pop(request, None)
             return None
@@ -133,18 +149,44 @@ class Exchange:
             del self._scans[request]
         return Frame(ToWorker.FETCHED, {"request": request, "more": more}, dict(state.page(slot, page)))
 
+    def _answer_keys(self, frame: Frame) -> Frame | None:
+        """A page of all keys that have a state; what was changed of the page before is applied first."""
+        for earlier in self.link.overtaken():
+            self._take(earlier)
+        meta = frame.meta
+        self._keys.clear()
+        if meta.get("close"):
+            self._keys_left = None
+            return None
+        state = self._states[meta["state"]]
+        if not meta.get("next"):
+            self._keys_left = [key for key, _ in self._store.items(state.spec.name)]
+        assert self._keys_left is not None
+        size = self._bounds.chunk_rows
+        page, self._keys_left = self._keys_left[:size], self._keys_left[size:]
+        self._keys.extend(page)
+        parts = [keys_part(self._schemas, page), *state.read_ahead(0, page)] if page else []
+        answer = {"request": meta["request"], "more": bool(self._keys_left)}
+        return Frame(ToWorker.FETCHED, answer, dict(parts))
+
+    def _apply_parts(self, frame: Frame, seen: set[Any]) -> None:
+        for part in frame.parts:
+            batch = frame.batch(part, self._schemas)
+            assert batch is not None
+            batch.validate(full=True)
+            if part >= OPERATOR_CHANGES_PART:
+                self._operator_states.apply(part, batch)
+                continue
+            self._check_once(part, batch, seen)
+            if part == TIMER_CHANGES_PART:
+                self._apply_timers(batch)
+            else:
+                self._states[part - CHANGES_PART].apply(batch, self._keys)
+
     def _apply(self) -> None:
         seen: set[Any] = set()
         for frame in self._changes:
-            for part in frame.parts:
-                batch = frame.batch(part, self._schemas)
-                assert batch is not None
-                batch.validate(full=True)
-                self._check_once(part, batch, seen)
-                if part == TIMER_CHANGES_PART:
-                    self._apply_timers(batch)
-                else:
-                    self._states[part - CHANGES_PART].apply(batch, self._keys)
+            self._apply_parts(frame, seen)
         if self._scans:
             raise InternalError(f"{len(self._scans)} scans are open after the epoch.", "report it.")
         self._changes.clear()
@@ -175,6 +217,9 @@ class Exchange:
     def end(self) -> BatchResult:
         self.link.send(Frame(ToWorker.END, {}, {}))
         frame = self.link.receive()
+        while frame.kind == ToOperator.CHANGES:
+            self._apply_parts(frame, set())
+            frame = self.link.receive()
         if frame.kind != ToOperator.FINISHED:
             raise InternalError(f"a frame of kind {frame.kind} where FINISHED belongs.", "report it.")
         self._result.metrics = frame.meta["metrics"]

@@ -13,19 +13,21 @@ from pyspark.sql.types import StructType
 
 from snapline.errors import InvalidConfiguration
 from snapline.functions.context import EVENT, PROCESSING
+from snapline.functions.kind import FunctionKind
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
 from snapline.functions.time import to_millis, zone_of
 from snapline.state.cursor import NEVER, BatchTime
 from snapline.state.ddl import parse_schema
 from snapline.state.row import Row, row_maker
+from snapline.stream.broadcasting import BroadcastInput
 from snapline.stream.planning import plan_process
+from snapline.testing.broadcasting import in_order
+from snapline.testing.collected import Collected, as_tuples
 from snapline.testing.exchange import Bounds
 from snapline.testing.links import InProcessLink, Link
 from snapline.testing.operator import Operator
 from snapline.testing.store import DictStore, RocksStore, Store
-from snapline.worker.decode import decoder
-from snapline.worker.encode import transpose
 from snapline.worker.frames import Frame
 from snapline.worker.job import Job
 
@@ -57,6 +59,7 @@ class KeyedTestHarness:
         late_output: a side output for late rows.
         time_zone: the session's.
         path: a folder for a RocksDB; without it the state is in memory.
+        broadcast: the broadcast stream of a KeyedBroadcastProcessFunction: ``BroadcastInput.of(schema, descriptor)``.
         bounds: of chunks and epochs.
         link: how the worker is reached; in this process and thread by default.
 
@@ -76,32 +79,45 @@ class KeyedTestHarness:
         late_output: str | None = None,
         time_zone: str = "UTC",
         path: str | Path | None = None,
+        broadcast: BroadcastInput | None = None,
         bounds: Bounds | None = None,
         link: Callable[[Job, Callable[[Frame], Frame | None]], Link] = InProcessLink,
     ) -> None:
         rows = parse_schema(schema, "the schema of the rows")
         keys = [key] if isinstance(key, str) else list(key)
-        planned = plan_process(rows, keys, function, output, side_outputs, late_output, event_time)
+        kind = FunctionKind.KEYED if broadcast is None else FunctionKind.KEYED_BROADCAST
+        planned = plan_process(
+            rows, keys, function, output, side_outputs, late_output, event_time, kind=kind, broadcast=broadcast
+        )
+        self._broadcast = broadcast
         self._job = planned.job
         self._rows = rows
         self._late_output = late_output
         self._zone = zone_of(time_zone)
         self._link = link
         self._store: Store = DictStore() if path is None else RocksStore(Path(path))
-        self._operator = Operator(self._job, rows, planned.result, self._store, time_zone, bounds or Bounds())
+        self._operator = Operator(
+            self._job,
+            rows,
+            planned.result,
+            self._store,
+            time_zone,
+            bounds or Bounds(),
+            None if broadcast is None else broadcast.schema,
+        )
         self._time = BatchTime(0, None if planned.job.event_time is None else 0)
-        self._main: list[Row] = []
-        self._sides: dict[str, list[Row]] = {tag: [] for tag in planned.sides}
-        self._result = planned.result
-        self._make = row_maker(planned.job.columns)
+        self._collected = Collected(planned)
         #: What counters and gauges came to, added up over all micro-batches.
-        self.metrics: dict[str, float] = {}
+        self.metrics = self._collected.metrics
         #: Late rows so far.
         self.late_rows = 0
 
-    def process_batch(self, rows: Sequence[Any]) -> list[Row]:
-        """One micro-batch: rows (tuples, dicts or Rows), then due timers. Gives what it added to the output."""
-        return self._run(self._in_time(_as_tuples(rows, self._rows.names)))
+    def process_batch(self, rows: Sequence[Any], broadcast: Sequence[Any] = ()) -> list[Row]:
+        """One micro-batch: broadcast rows, rows (tuples, dicts or Rows), then due timers; what it put out."""
+        rules: list[Any] = []
+        if self._broadcast is not None:
+            rules = in_order(as_tuples(broadcast, self._broadcast.schema.names), self._broadcast)
+        return self._run(self._in_time(as_tuples(rows, self._rows.names)), rules)
 
     def process(self, rows: Sequence[Any], *, batch_size: int | None = None) -> list[Row]:
         """Rows in one micro-batch, or cut into several."""
@@ -134,23 +150,29 @@ class KeyedTestHarness:
         time = self._time
         self._time = BatchTime(time.processing, None if time.watermark is None else NEVER, True)
         try:
-            return self._run(_as_tuples(rows, self._rows.names))
+            return self._run(as_tuples(rows, self._rows.names))
         finally:
             self._time = time
 
     def output(self) -> list[Row]:
         """All rows of the result so far."""
-        return list(self._main)
+        return list(self._collected.rows)
 
     def side_output(self, tag: OutputTag | str) -> list[Row]:
         """All rows of a side output so far."""
-        return list(self._sides[tag.name if isinstance(tag, OutputTag) else tag])
+        return self._collected.side(tag)
 
-    def state(self, name: str, key: Any) -> Any:
+    def state(self, name: str, key: Any = None) -> Any:
         """A state as it is stored: a value or accumulator, a list, a dict; None if there is nothing.
+
+        An operator state has no key.
 
         With namespaces it is a dict by namespace, of a map state by (namespace, key).
         """
+        for spec in self._job.plan.operator_states:
+            if spec.name == name:
+                entries = self._operator.operator_states.entries(spec)
+                return dict(entries) if spec.key is not None else [value for _, value in entries]
         (state,) = [each for each in self._operator.states if each.spec.name == name]
         stored = state.get(key if isinstance(key, tuple) else (key,))
         if stored is None:
@@ -206,29 +228,14 @@ class KeyedTestHarness:
         self.late_rows += sum(late)
         if self._late_output is not None:
             make = row_maker(self._rows.names)
-            self._sides[self._late_output] += [make(row) for row, is_late in zip(rows, late, strict=True) if is_late]
+            self._collected.sides[self._late_output] += [
+                make(row) for row, is_late in zip(rows, late, strict=True) if is_late
+            ]
         return [row for row, is_late in zip(rows, late, strict=True) if not is_late]
 
-    def _run(self, rows: list[Any]) -> list[Row]:
-        result = self._operator.run_batch(rows, self._time, lambda answer: self._link(self._job, answer))
-        for name, value in result.metrics.items():
-            self.metrics[name] = self.metrics.get(name, 0) + value
-        before = len(self._main)
-        for batch in result.output:
-            columns = [decoder(field.type)(batch.column(i)) for i, field in enumerate(batch.schema)]
-            for row in zip(*columns, strict=True):
-                sides = dict(zip(self._sides, row[len(self._job.columns) :], strict=True))
-                emitted = {name: value for name, value in sides.items() if value is not None}
-                for name, value in emitted.items():
-                    self._sides[name].append(value)
-                if not emitted:
-                    self._main.append(self._make(row[: len(self._job.columns)]))
-        return self._main[before:]
-
-
-def _as_tuples(rows: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Rows of any kind as tuples in the order of the schema."""
-    return list(zip(*transpose(rows, names), strict=True)) if rows else []
+    def _run(self, rows: list[Any], broadcast: Sequence[Any] = ()) -> list[Row]:
+        result = self._operator.run_batch(rows, self._time, lambda answer: self._link(self._job, answer), broadcast)
+        return self._collected.add(result)
 
 
 def _same(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -21,6 +21,9 @@ class Link(Protocol):
 
     def receive(self) -> Frame:
         """The worker's next frame."""
+
+    def overtaken(self) -> Iterator[Frame]:
+        """Frames that the worker sent before the FETCH that is being answered, and that were not received yet."""
 
 
 class InProcessLink:
@@ -47,6 +50,10 @@ class InProcessLink:
                 self._worker.abandon()
                 raise
         return self._replies.popleft()
+
+    def overtaken(self) -> Iterator[Frame]:
+        while self._replies:
+            yield self._replies.popleft()
 
 
 class _WorkerSide:

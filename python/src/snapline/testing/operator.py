@@ -12,9 +12,11 @@ from pyspark.sql.types import StructType
 
 from snapline.functions.context import EVENT, PROCESSING
 from snapline.state.cursor import NEVER, BatchTime
+from snapline.testing.broadcasting import broadcast_chunks
 from snapline.testing.chunks import Chunk, RowChunks
 from snapline.testing.exchange import TIMERS, BatchResult, Bounds, Exchange
 from snapline.testing.links import Link
+from snapline.testing.operator_states import StoredOperatorStates
 from snapline.testing.schemas import exchange_schemas
 from snapline.testing.states import StoredState
 from snapline.testing.store import Store
@@ -25,13 +27,29 @@ from snapline.worker.job import Job
 class Operator:
     """Runs micro-batches: rows, then due timers, then clean-up."""
 
-    def __init__(self, job: Job, rows: StructType, result: StructType, store: Store, zone: str, bounds: Bounds) -> None:
+    def __init__(
+        self,
+        job: Job,
+        rows: StructType,
+        result: StructType,
+        store: Store,
+        zone: str,
+        bounds: Bounds,
+        broadcast: StructType | None = None,
+        partition: int = 0,
+        partitions: int = 1,
+    ) -> None:
         self._job = job
-        self._store = store
+        self.store = store
+        self._partition = partition
+        self._partitions = partitions
         self._zone = zone
         self._bounds = bounds
         plan = job.plan
-        self.schemas = exchange_schemas(rows, job.key_names, result, plan.states, plan.mode, zone)
+        self.schemas = exchange_schemas(
+            rows, job.key_names, result, plan.states, plan.mode, zone, plan.operator_states, broadcast
+        )
+        self.operator_states = StoredOperatorStates(plan.operator_states, self.schemas, store, bounds.page_rows)
         self.states = [
             StoredState(i, spec, self.schemas, store, bounds.max_prefetch) for i, spec in enumerate(plan.states)
         ]
@@ -42,6 +60,7 @@ class Operator:
         rows: Sequence[Any],
         time: BatchTime,
         link: Callable[[Callable[[Frame], Frame | None]], Link],
+        broadcast: Sequence[Any] = (),
     ) -> BatchResult:
         """One micro-batch, through a worker of its own.
 
@@ -49,15 +68,22 @@ class Operator:
             rows: as tuples.
             time: of the batch; of a bounded one all timers are due.
             link: makes the link, given what answers a FETCH.
+            broadcast: rows of the broadcast stream, in the order of all partitions.
         """
-        exchange = Exchange(self.schemas, self.states, self._store, self._bounds)
+        is_keyed = self._job.plan.kind.is_keyed
+        if not is_keyed and not rows and not broadcast and not self.operator_states.is_first:
+            return BatchResult()
+        exchange = Exchange(self.schemas, self.states, self.store, self._bounds, self.operator_states)
         exchange.link = link(exchange.answer)
         exchange.link.send(self._setup(time))
+        exchange.run(self.operator_states.frames())
+        exchange.run(broadcast_chunks(broadcast, self.schemas, self._bounds.chunk_rows))
         exchange.run(RowChunks(self._job, self.schemas, self.states, self._bounds, exchange.held).of(rows))
         due = (NEVER, NEVER) if time.is_bounded else (time.watermark, time.processing)
         while any(self._fire(exchange, domain, due) for domain in (EVENT, PROCESSING)):
             pass
         result = exchange.end()
+        self.operator_states.mark()
         if not time.is_bounded:
             for state in self.states:
                 state.clean_up(time)
@@ -71,8 +97,8 @@ class Operator:
             "batch_id": self._batch_id,
             "batch_time_ms": time.processing,
             "watermark_ms": time.watermark,
-            "partition": 0,
-            "partitions": 1,
+            "partition": self._partition,
+            "partitions": self._partitions,
             "time_zone": self._zone,
             "streaming": not time.is_bounded,
             "max_prefetch": self._bounds.max_prefetch,
@@ -81,9 +107,7 @@ class Operator:
 
     def timers(self) -> list[tuple[int, int, Any]]:
         """Those in the store, in order: time, domain, key."""
-        return sorted(
-            (key for key, _ in self._store.items(TIMERS)), key=lambda timer: (timer[0], timer[1], repr(timer))
-        )
+        return sorted((key for key, _ in self.store.items(TIMERS)), key=lambda timer: (timer[0], timer[1], repr(timer)))
 
     def _fire(self, exchange: Exchange, domain: int, due: tuple[int | None, int | None]) -> bool:
         """Rounds of the due timers of one domain, the earliest first, until there are none; whether there were any."""
@@ -97,7 +121,7 @@ class Operator:
             # Of timers of one time some may be left: up to here the store has none any more.
             through = min(taken[-1][0], left[0][0] - 1) if left else taken[-1][0]
             for timer in taken:
-                self._store.delete(TIMERS, timer)
+                self.store.delete(TIMERS, timer)
             exchange.run([Chunk.of_timers(self._job, self.schemas, self.states, taken, through, due)])
             has_fired = True
         return has_fired

@@ -9,11 +9,15 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StructType
 
 from snapline.functions.process import Mode
+from snapline.state.operator_spec import OperatorStateSpec
 from snapline.state.spec import StateSpec
 from snapline.worker.frames import (
+    BROADCAST_PART,
     CHANGES_PART,
     KEYS_PART,
     NOT_SENT_PART,
+    OPERATOR_CHANGES_PART,
+    OPERATOR_PART,
     OUTPUT_PART,
     ROWS_PART,
     STATE_PART,
@@ -35,7 +39,14 @@ def arrow_fields(schema: StructType, zone: str) -> list[pa.Field]:
 
 
 def exchange_schemas(
-    rows: StructType, keys: Sequence[str], result: StructType, states: Sequence[StateSpec], mode: Mode, zone: str
+    rows: StructType,
+    keys: Sequence[str],
+    result: StructType,
+    states: Sequence[StateSpec],
+    mode: Mode,
+    zone: str,
+    operator_states: Sequence[OperatorStateSpec] = (),
+    broadcast: StructType | None = None,
 ) -> dict[int, pa.Schema]:
     """All parts by id."""
     entries = [
@@ -43,20 +54,31 @@ def exchange_schemas(
     ]
     schemas = {
         ROWS_PART: pa.schema([*arrow_fields(rows, zone), pa.field("__slot", pa.int32(), False), *entries]),
-        KEYS_PART: pa.schema([field for name in keys for field in arrow_fields(StructType([rows[name]]), zone)]),
+        # Without a key all rows of a partition have its number.
+        KEYS_PART: pa.schema(
+            [field for name in keys for field in arrow_fields(StructType([rows[name]]), zone)]
+            or [pa.field("subtask", pa.int32(), False)]
+        ),
         TIMERS_PART: pa.schema([_SLOT, _TIME, _DOMAIN]),
         OUTPUT_PART: pa.schema(arrow_fields(result, zone)),
         TIMER_CHANGES_PART: pa.schema([_SLOT, _TIME, _DOMAIN, pa.field("op", pa.int8(), False)]),
     }
     for i, state in enumerate(states):
         value = pa.field("v", arrow_type(state.value, zone))
-        key = [] if state.key is None else [pa.field("k", arrow_type(state.key, zone))]
+        map_key = [] if state.key is None else [pa.field("k", arrow_type(state.key, zone))]
         expiry = [pa.field("x", pa.int64())] if state.ttl else []
         created = [pa.field("c", pa.bool_())] if state.ttl else []
         present = [pa.field("p", pa.bool_(), False)] if state.entry else []
         slot = [] if state.kind == "value" else [_SLOT]
         op = [] if state.kind == "value" else [pa.field("op", pa.int8(), False)]
-        schemas[STATE_PART + i] = pa.schema([*slot, *key, *present, value, *expiry])
+        schemas[STATE_PART + i] = pa.schema([*slot, *map_key, *present, value, *expiry])
         schemas[NOT_SENT_PART + i] = pa.schema([_SLOT])
-        schemas[CHANGES_PART + i] = pa.schema([_SLOT, *op, *key, value, *expiry, *created])
+        schemas[CHANGES_PART + i] = pa.schema([_SLOT, *op, *map_key, value, *expiry, *created])
+    if broadcast is not None:
+        schemas[BROADCAST_PART] = pa.schema(arrow_fields(broadcast, zone))
+    for i, each in enumerate(operator_states):
+        key = pa.field("k", pa.int64() if each.key is None else arrow_type(each.key, zone))
+        value = pa.field("v", arrow_type(each.value, zone))
+        schemas[OPERATOR_PART + i] = pa.schema([key, value])
+        schemas[OPERATOR_CHANGES_PART + i] = pa.schema([pa.field("op", pa.int8(), False), key, value])
     return schemas

@@ -37,7 +37,7 @@ class TimerLoop:
                 if result is not None:
                     parts.outputs.extend(result)
         except Exception as e:
-            where = {"key": context.get_current_key(), "timer": timer[0]} if timer else {}
+            where = {**context.place(), "timer": timer[0]} if timer else {}
             raise failed(e, "on_timer", parts.job.plan.name, **where) from e
         finally:
             context.domain = None
@@ -85,7 +85,7 @@ class ElementLoop(RowLoop):
                         if len(out) >= LIMIT:
                             self._outputs.flush_rows()
         except Exception as e:
-            where = {"key": context.get_current_key(), "row": row} if row is not None else {}
+            where = {**context.place(), "row": row} if row is not None else {}
             raise failed(e, "process_element", self._name, **where) from e
 
     def _run_timed(self, rows: Iterable[tuple[int, int | None, Any]]) -> None:
@@ -101,7 +101,7 @@ class ElementLoop(RowLoop):
                         if len(out) >= LIMIT:
                             self._outputs.flush_rows()
         except Exception as e:
-            where = {"key": context.get_current_key(), "row": row} if row is not None else {}
+            where = {**context.place(), "row": row} if row is not None else {}
             raise failed(e, "process_element", self._name, **where) from e
 
 

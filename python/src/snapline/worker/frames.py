@@ -15,8 +15,9 @@ from snapline.errors import InternalError
 
 PROTOCOL = 1
 
-ROWS_PART, KEYS_PART, TIMERS_PART, OUTPUT_PART, TIMER_CHANGES_PART = 1, 2, 3, 10, 11
+ROWS_PART, KEYS_PART, TIMERS_PART, BROADCAST_PART, OUTPUT_PART, TIMER_CHANGES_PART = 1, 2, 3, 4, 10, 11
 STATE_PART, NOT_SENT_PART, CHANGES_PART = 100, 200, 300
+OPERATOR_PART, OPERATOR_CHANGES_PART = 400, 500
 
 
 class ToWorker(IntEnum):
@@ -27,6 +28,8 @@ class ToWorker(IntEnum):
     TIMERS = 3
     FETCHED = 4
     END = 5
+    STATES = 6
+    BROADCAST = 7
 
 
 class ToOperator(IntEnum):

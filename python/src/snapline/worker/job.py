@@ -18,6 +18,7 @@ class Job:
         columns: of the result, without those of the side outputs.
         side_outputs: the names of the tags that the function may emit to.
         event_time: the column that ``ctx.timestamp()`` shows, if there is one.
+        broadcast_columns: of the rows of the broadcast stream.
     """
 
     plan: FunctionPlan
@@ -26,3 +27,4 @@ class Job:
     columns: tuple[str, ...]
     side_outputs: tuple[str, ...]
     event_time: str | None
+    broadcast_columns: tuple[str, ...] = ()

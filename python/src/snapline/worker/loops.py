@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from snapline.functions.context import Context
-from snapline.functions.process import KeyedProcessFunction
 from snapline.state.cursor import BatchTime, Cursor
 from snapline.worker.frames import Frame
 from snapline.worker.job import Job
@@ -24,7 +24,7 @@ class Parts:
     """What a task is made of."""
 
     job: Job
-    function: KeyedProcessFunction
+    function: Any
     context: Context
     cursor: Cursor
     keys: SlotKeys

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
-from pyspark import cloudpickle
 
 from snapline.functions.errors import FunctionFailed
 from snapline.state.handles import Cache, make_cache
@@ -19,6 +17,7 @@ from snapline.state.spec import StateSpec
 from snapline.worker.decode import decoder
 from snapline.worker.encode import ColumnEncoder
 from snapline.worker.frames import CHANGES_PART, NOT_SENT_PART, STATE_PART, Frame, ToOperator, Transport, message_of
+from snapline.worker.pickles import pickle_all, unpickle
 
 #: Changes of one state in one frame.
 _MAX_ROWS = 100_000
@@ -39,11 +38,11 @@ class RemoteState:
         self._changes = schemas[CHANGES_PART + index]
         self._schemas = schemas
         names = self._state.names
-        self._decode_value = _unpickle if spec.pickled else decoder(self._state.field("v").type)
+        self._decode_value = unpickle if spec.pickled else decoder(self._state.field("v").type)
         self._decode_key = decoder(self._state.field("k").type, as_key=True) if "k" in names else None
         what = f"state {spec.name}"
         self._encode_value: Callable[[Sequence[Any]], pa.Array] = (
-            _pickle if spec.pickled else ColumnEncoder(f"the value of {what}", self._changes.field("v").type)
+            pickle_all if spec.pickled else ColumnEncoder(f"the value of {what}", self._changes.field("v").type)
         )
         self._encode_key = ColumnEncoder(f"the key of {what}", self._changes.field("k").type) if "k" in names else None
         self.cache: Cache = make_cache(spec, self)
@@ -144,20 +143,3 @@ class RemoteState:
             if values is not None:
                 columns[name] = pa.array(values[part], self._changes.field(name).type)
         return pa.record_batch([columns[name] for name in self._changes.names], schema=self._changes)
-
-
-def _unpickle(array: pa.Array) -> list[Any]:
-    return [None if each is None else pickle.loads(each) for each in array.to_pylist()]
-
-
-def _pickle(values: Sequence[Any]) -> pa.Array:
-    return pa.array([None if value is None else _pickled(value) for value in values], pa.binary())
-
-
-def _pickled(value: Any) -> bytes:
-    try:
-        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        # Of a class that came with the function, and is in no module here.
-        found: bytes = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]
-        return found

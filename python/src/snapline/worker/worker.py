@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
+from typing import Any
 
 import pyarrow as pa
 
 from snapline.errors import UnsupportedVersion
-from snapline.functions.context import Context, TimerService
-from snapline.functions.process import KeyedProcessFunction, Mode
+from snapline.functions.broadcast import BroadcastContext
+from snapline.functions.context import TimerService
+from snapline.functions.process import Mode
 from snapline.functions.time import zone_of
+from snapline.functions.unkeyed import NoTimers
 from snapline.state.cursor import BEFORE_ALL, BatchTime, Cursor
 from snapline.worker.arrow import ArrowLoop
 from snapline.worker.batch import BatchLoop
+from snapline.worker.broadcast import BroadcastLoop
 from snapline.worker.calls import failed
+from snapline.worker.chunk import ChunkLoop
 from snapline.worker.context import TaskContext
+from snapline.worker.contexts import make_context
 from snapline.worker.element import ElementLoop, TimerLoop
 from snapline.worker.frames import (
     KEYS_PART,
@@ -33,8 +39,10 @@ from snapline.worker.frames import (
     unexpected,
 )
 from snapline.worker.job import Job
+from snapline.worker.keyed_states import AllKeyedStates
 from snapline.worker.keys import SlotKeys
 from snapline.worker.loops import Parts, RowLoop
+from snapline.worker.operator_states import OperatorStates
 from snapline.worker.outputs import Outputs
 from snapline.worker.remote_state import RemoteState
 from snapline.worker.timers import Timer, Timers
@@ -46,6 +54,7 @@ _LOOPS: dict[Mode, Callable[[Parts], RowLoop]] = {
     "batch": BatchLoop,
     "arrow": ArrowLoop,
 }
+_UNKEYED_LOOPS: dict[Mode, Callable[[Parts], RowLoop]] = {"element": ElementLoop, "batch": ChunkLoop}
 
 
 class Worker:
@@ -65,6 +74,12 @@ class Worker:
             if frame.kind == ToWorker.END:
                 return False
             raise unexpected(frame, "before SETUP")
+        if frame.kind == ToWorker.STATES:
+            self._task.states(frame)
+            return True
+        if frame.kind == ToWorker.BROADCAST:
+            self._task.broadcast(frame)
+            return True
         if frame.kind == ToWorker.ROWS:
             self._task.rows(frame)
             return True
@@ -101,22 +116,24 @@ class _Task:
         self._name = job.plan.name
         self._cursor = cursor = Cursor()
         time = BatchTime(meta["batch_time_ms"], meta["watermark_ms"], not meta["streaming"])
+        self._time = time
+        self._partition, self._partitions, self._batch = meta["partition"], meta["partitions"], meta["batch_id"]
         requests = count()
         self._states = [RemoteState(i, spec, schemas, transport, requests) for i, spec in enumerate(job.plan.states)]
+        self._operator = OperatorStates(job.plan.operator_states, schemas)
         self._keys = SlotKeys(schemas[KEYS_PART])
         self._timers = Timers()
         self._outputs = Outputs(schemas[OUTPUT_PART], len(job.columns), job.side_outputs, transport)
-        service = TimerService(self._timers, cursor, time, zone_of(meta["time_zone"]))
-        context = Context(cursor, self._keys, self._outputs, service)
-        self.function: KeyedProcessFunction = pickle.loads(job.plan.pickle)
+        kind = job.plan.kind
+        timers = self._timers if kind.is_keyed else NoTimers()
+        service = TimerService(timers, cursor, time, zone_of(meta["time_zone"]))
+        context = make_context(kind, cursor, self._keys, self._outputs, service, self._operator.broadcast)
+        self.function: Any = pickle.loads(job.plan.pickle)
         self._open = TaskContext(
-            {state.spec.name: state for state in self._states}, cursor, time, meta["partition"], meta["partitions"]
+            {state.spec.name: state for state in self._states}, cursor, time, self._partition, self._partitions
         )
-        try:
-            self.function.open(self._open)
-        except Exception as e:
-            raise failed(e, "open", self._name) from e
-        self._open.end_of_open()
+        if not job.plan.operator_states:
+            self._open_function()
         parts = Parts(
             job=job,
             function=self.function,
@@ -131,7 +148,37 @@ class _Task:
             zone=meta["time_zone"],
         )
         self._timer_loop = TimerLoop(parts)
-        self._loop: RowLoop = _LOOPS[job.plan.mode](parts)
+        loops = _LOOPS if kind.is_keyed else _UNKEYED_LOOPS
+        self._loop: RowLoop = loops[job.plan.mode](parts)
+        self._broadcast_loop = self._make_broadcast_loop(parts, service, requests) if kind.has_broadcast else None
+
+    def _make_broadcast_loop(self, parts: Parts, service: TimerService, requests: Iterator[int]) -> BroadcastLoop:
+        keyed = AllKeyedStates(
+            self._states, self._keys, parts.cursor, self._time, self._schemas, self._transport, requests
+        )
+        states = self._operator.broadcast
+        context = BroadcastContext(self._outputs, service, states, keyed if parts.job.plan.kind.is_keyed else None)
+        return BroadcastLoop(parts, context)
+
+    def _open_function(self) -> None:
+        try:
+            self.function.open(self._open)
+        except Exception as e:
+            raise failed(e, "open", self._name) from e
+        self._open.end_of_open()
+
+    def states(self, frame: Frame) -> None:
+        self._operator.load(frame)
+        if not frame.meta["more"]:
+            restored = frame.meta["restored"]
+            self._operator.initialize(self.function, self._name, restored, self._partition, self._partitions)
+            self._open_function()
+        self._transport.send(ToOperator.DONE, {"held": 0}, [])
+
+    def broadcast(self, frame: Frame) -> None:
+        assert self._broadcast_loop is not None
+        self._broadcast_loop.run(frame)
+        self._done(frame.meta["end_of_epoch"])
 
     def rows(self, frame: Frame) -> None:
         ends = frame.meta["end_of_epoch"]
@@ -184,6 +231,9 @@ class _Task:
         self._keys.reset()
 
     def end(self) -> None:
+        self._operator.snapshot(self.function, self._name, self._batch, self._time.processing)
+        for part in self._operator.changes():
+            self._transport.send(ToOperator.CHANGES, {}, [part])
         try:
             metrics = self._open.metrics.values()
             self.function.close()

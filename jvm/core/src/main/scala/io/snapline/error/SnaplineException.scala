@@ -55,6 +55,10 @@ final class StateTooLarge(found: String, action: String, cause: Throwable = null
 final class StoreClosed(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-CLOSED", found, action, cause)
 
+/** A function made of the same rows not the same everywhere. */
+final class FunctionNotDeterministic(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-NOT-DETERMINISTIC", found, action, cause)
+
 /** A promise of the code to itself is broken: a bug. */
 final class InternalError(found: String, cause: Throwable = null)
     extends SnaplineException(

@@ -74,7 +74,7 @@ class TaskSegmentsSpec extends AnyFunSuite {
     }
     val stage = new TaskStage(setup, store, new ChangeCounts, schemaOf, allocator, 0, 1, () => start())
     val source = rows.iterator.map { case (k, n, t) => toRow(InternalRow(k, n, t)) }
-    val task = stage.open(source, LateRule.None, mutable.Queue.empty, cuts)
+    val task = stage.open(source, BroadcastRows.None, LateRule.None, mutable.Queue.empty, cuts)
     val out = task.map(row => (row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3))).toList
     if (worker != null) worker.join()
     exchanges.foreach(_.close())

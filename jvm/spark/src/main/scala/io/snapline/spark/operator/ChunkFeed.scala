@@ -13,13 +13,13 @@ final class ChunkFeed(
     access: StateAccess,
     exchanges: Seq[StateExchange],
     late: LateRule
-) {
+) extends Feed {
   private val rows = source.buffered
   private val limits = setup.limits
   private val keys = access.keys
   private val chunkRows = if (setup.spec.arrow) limits.arrowChunkRows else limits.chunkRows
   private val input = setup.input
-  private val keyOf = UnsafeProjection.create(setup.keyOrdinals.map(input), input)
+  private val keyOf = setup.keyOf(access.store.id.partitionId)
 
   /** The maps whose entries are looked up by a column, and their pairs' projections. */
   private val byEntry: Array[(MapExchange, UnsafeProjection)] = exchanges.collect {
@@ -39,32 +39,22 @@ final class ChunkFeed(
   private var sentKeys = 0
   private var sentBytes = 0L
 
-  def writers: Seq[PartWriter] = Seq(rowWriter, keyWriter, timerWriter)
+  override def writers: Seq[PartWriter] = Seq(rowWriter, keyWriter, timerWriter)
 
-  def hasRows: Boolean = rows.hasNext
+  override def hasRows: Boolean = rows.hasNext
 
-  /** Rows that were taken from the source. */
-  def taken: Long = takenRows
+  override def taken: Long = takenRows
   private var takenRows = 0L
 
-  /** Those that were not. */
-  def rest: Iterator[InternalRow] = rows
+  override def rest: Iterator[InternalRow] = rows
 
-  /** Whether the rest may go to another micro-batch: a function that gets a key's rows at once gets all of them. */
-  def mayStop: Boolean = !(setup.spec.grouped && sameKey)
+  override def mayStop: Boolean = !(setup.spec.grouped && setup.spec.keyed && sameKey)
 
-  /** Whether keys are held that the worker has not been told to give back. */
-  def epochIsOpen: Boolean = keys.size > 0
+  override def epochIsOpen: Boolean = keys.size > 0
 
-  /** Bytes of state the worker says it holds, beyond what it was sent. */
-  var held = 0L
+  override var held = 0L
 
-  /** The next rows, and whether the epoch ends with them.
-    *
-    * @param limit
-    *   is asked how many there may be, and told how many there are; a function that gets a key's rows at once gets more
-    */
-  def next(limit: RowLimit): (FrameBuilder, String, Boolean) = {
+  override def next(limit: RowLimit): (FrameBuilder, String, Boolean) = {
     val allowed = limit.next(chunkRows)
     val most = if (allowed == 0) chunkRows else allowed
     val first = sentKeys
@@ -96,8 +86,7 @@ final class ChunkFeed(
 
   private def rowsMeta(first: Int, end: Boolean): String = s"""{"first_slot":$first,"end_of_epoch":$end}"""
 
-  /** No rows: ends the epoch before its rows have. */
-  def last(): (FrameBuilder, String) = {
+  override def last(): (FrameBuilder, String) = {
     val frame = new FrameBuilder(Frame.Rows)
     val first = sentKeys
     rowWriter.flush(frame)
@@ -111,8 +100,7 @@ final class ChunkFeed(
 
   private def sameKey: Boolean = rows.hasNext && keys.size > 0 && keyOf(rows.head) == keys(keys.size - 1)
 
-  /** A round of timers: an epoch of its own. */
-  def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String) = {
+  override def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String) = {
     val row = new GenericInternalRow(3)
     row.update(2, round.domain)
     round.timers.foreach { case (time, key) =>
@@ -141,8 +129,7 @@ final class ChunkFeed(
     sentKeys = keys.size
   }
 
-  /** Forgets the epoch's keys; only when its changes have been applied. */
-  def endEpoch(): Unit = {
+  override def endEpoch(): Unit = {
     keys.clear()
     exchanges.foreach(_.endEpoch())
     sentKeys = 0

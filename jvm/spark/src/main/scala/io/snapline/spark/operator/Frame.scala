@@ -17,6 +17,8 @@ object Frame {
   val Timers = 3
   val Fetched = 4
   val End = 5
+  val States = 6
+  val Broadcast = 7
 
   // worker to operator
   val Output = 1
@@ -30,11 +32,14 @@ object Frame {
   val RowsPart = 1
   val KeysPart = 2
   val TimersPart = 3
+  val BroadcastPart = 4
   val OutputPart = 10
   val TimerChangesPart = 11
   def statePart(state: Int): Int = 100 + state
   def notSentPart(state: Int): Int = 200 + state
   def changesPart(state: Int): Int = 300 + state
+  def operatorPart(state: Int): Int = 400 + state
+  def operatorChangesPart(state: Int): Int = 500 + state
 
   def padded(length: Int): Int = (length + 7) & ~7
 

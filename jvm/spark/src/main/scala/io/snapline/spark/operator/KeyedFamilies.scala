@@ -24,10 +24,17 @@ final case class KeyedFamily(
 object KeyedFamilies {
 
   def of(spec: KeyedSpec, key: StructType): Seq[KeyedFamily] =
-    spec.states.flatMap(ofState(_, key)) ++ Timers.names.map { name =>
-      val stored = Timers.storedKey(key)
-      KeyedFamily(name, stored, Timers.valueSchema, RangeKeyScanStateEncoderSpec(stored, Seq(0)), false, None)
-    }
+    spec.states.flatMap(ofState(_, key)) ++ (if (spec.keyed) timers(key) else Nil) ++ ofOperator(spec)
+
+  private def timers(key: StructType): Seq[KeyedFamily] = Timers.names.map { name =>
+    val stored = Timers.storedKey(key)
+    KeyedFamily(name, stored, Timers.valueSchema, RangeKeyScanStateEncoderSpec(stored, Seq(0)), false, None)
+  }
+
+  /** A function without keys has the mark whatever it keeps: a store has to have a family. */
+  private def ofOperator(spec: KeyedSpec): Seq[KeyedFamily] =
+    if (spec.keyed && spec.operatorStates.isEmpty) Nil
+    else OperatorMark.columnFamily +: spec.operatorStates.map(_.columnFamily)
 
   private def ofState(state: StateSpec, key: StructType): Seq[KeyedFamily] = {
     val stored = state.storedKey(key)

@@ -1,6 +1,6 @@
 package io.snapline.spark.operator
 
-import org.json4s.JsonAST.{JArray, JString, JValue}
+import org.json4s.JsonAST.{JArray, JBool, JInt, JString, JValue}
 import org.json4s.jackson.JsonMethods
 
 /** A keyed function, as the Python package declares it.
@@ -11,6 +11,10 @@ import org.json4s.jackson.JsonMethods
   *   the side output that gets late rows; they are dropped without one
   * @param outputEventTime
   *   the column of the output that carries the watermark on
+  * @param parallelism
+  *   number of partitions, without keys; None: as many as the query's other state has
+  * @param broadcast
+  *   whether there is a broadcast stream
   */
 final case class KeyedSpec(
     function: String,
@@ -19,12 +23,20 @@ final case class KeyedSpec(
     metrics: Seq[String],
     sideOutputs: Seq[String],
     lateOutput: Option[String],
-    outputEventTime: Option[String]
+    outputEventTime: Option[String],
+    keyed: Boolean = true,
+    operatorStates: Seq[OperatorStateSpec] = Nil,
+    parallelism: Option[Int] = None,
+    broadcast: Boolean = false
 ) {
   def arrow: Boolean = mode == KeyedSpec.Arrow
   def grouped: Boolean = mode == KeyedSpec.Batch
 
-  override def toString: String = s"$function(${states.map(state => s"${state.name} ${state.kind}").mkString(", ")})"
+  override def toString: String = {
+    val named = states.map(state => s"${state.name} ${state.kind}") ++
+      operatorStates.map(state => s"${state.name} ${state.mode}")
+    s"$function(${named.mkString(", ")})"
+  }
 }
 
 object KeyedSpec {
@@ -41,7 +53,14 @@ object KeyedSpec {
       array(spec \ "metrics").flatMap(text),
       array(spec \ "side_outputs").flatMap(text),
       text(spec \ "late_output"),
-      text(spec \ "output_event_time")
+      text(spec \ "output_event_time"),
+      spec \ "keyed" != JBool(false),
+      array(spec \ "operator_states").map(OperatorStateSpec.read),
+      spec \ "parallelism" match {
+        case JInt(number) => Some(number.toInt)
+        case _ => None
+      },
+      spec \ "broadcast" == JBool(true)
     )
   }
 

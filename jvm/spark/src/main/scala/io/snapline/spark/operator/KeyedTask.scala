@@ -19,10 +19,11 @@ import io.snapline.spark.operator.channel.RowLimit
 final class KeyedTask(
     val setup: TaskSetup,
     link: WorkerLink,
-    feed: ChunkFeed,
+    feed: Feed,
     exchanges: Seq[StateExchange],
     timers: Timers,
     access: StateAccess,
+    operator: OperatorStates,
     lateOutput: mutable.Queue[InternalRow],
     limit: RowLimit,
     isLast: Boolean,
@@ -36,6 +37,8 @@ final class KeyedTask(
   private val output = access.reader(Frame.OutputPart, setup.output)
   private val timerChanges = access.reader(Frame.TimerChangesPart, Timers.changed)
   private val changes = exchanges.map(e => access.reader(Frame.changesPart(e.index), e.changed))
+  private val keyScan =
+    new KeyScan(setup.key, exchanges, access, setup.limits.chunkRows, () => feed.endEpoch())
   private val requests = exchanges.map(e => access.reader(Frame.statePart(e.index), e.sent))
   private val toRow = UnsafeProjection.create(setup.output.zipWithIndex.map { case (field, i) =>
     BoundReference(i, field.dataType, nullable = true)
@@ -78,6 +81,7 @@ final class KeyedTask(
     timerChanges.describe(frame)
     changes.foreach(_.describe(frame))
     exchanges.foreach(_.describe(frame))
+    operator.describe(frame)
     link.send(frame.build(setup.describe(partition, partitions)))
   }
 
@@ -113,7 +117,7 @@ final class KeyedTask(
         ship(frame, meta, end)
       case Rows if limit.waitsAtEnd => stop()
       case Rows => phase = Firing
-      case Firing => fire()
+      case Firing => if (setup.spec.keyed) fire() else finish()
       case Ending => ()
     }
 
@@ -178,12 +182,17 @@ final class KeyedTask(
 
   private def change(frame: Frame, part: Int): Unit =
     if (frame.id(part) == Frame.TimerChangesPart) timers.change(timerChanges.read(frame, part), keys)
+    else if (operator.has(frame.id(part))) operator.change(frame, part)
     else {
       val index = frame.id(part) - Frame.changesPart(0)
       exchanges(index).change(changes(index).read(frame, part))
     }
 
-  private def fetch(frame: Frame): Unit = {
+  private def fetch(frame: Frame): Unit =
+    if (frame.text("what") == "keys") keyScan.answer(frame).foreach(link.send)
+    else fetchState(frame)
+
+  private def fetchState(frame: Frame): Unit = {
     val request = frame.long("request")
     val exchange = exchanges(frame.long("state").toInt)
     if (frame.flag("close")) exchange.closeRequest(request)
@@ -208,6 +217,8 @@ final class KeyedTask(
     timerChanges.close()
     (changes ++ requests).foreach(_.close())
     exchanges.foreach(_.close())
+    keyScan.close()
+    operator.close()
   }
 }
 

@@ -26,6 +26,7 @@ final class TaskSegments(
     stage: TaskStage,
     channel: ChannelState,
     rows: Iterator[InternalRow],
+    broadcast: BroadcastRows,
     late: LateRule,
     lateOutput: mutable.Queue[InternalRow],
     cuts: Cuts
@@ -63,9 +64,12 @@ final class TaskSegments(
         val of = setup.copy(batchId = segment.batch, batchTime = segment.time, watermark = segment.watermark)
         val limit = cuts.limit(segment)
         val todo = if (segment == own) ownRows else channel.read(segment)
-        if (todo.hasNext || stage.hasDueTimers(of)) {
-          val rule = if (segment == own && cuts.again.isEmpty) late else LateRule.None
-          task = stage.run(of, todo, rule, limit, isLast = segment == own, lateOutput)
+        val isOwn = segment == own
+        // A broadcast stream has no part in what waits: a query with one is aligned.
+        val toAll = if (isOwn) broadcast else BroadcastRows.None
+        if (todo.hasNext || !toAll.isEmpty || stage.hasDueTimers(of) || stage.isFirst) {
+          val rule = if (isOwn && cuts.again.isEmpty) late else LateRule.None
+          task = stage.run(of, todo, toAll, rule, limit, isLast = isOwn, lateOutput)
         } else if (limit.waitsAtEnd) stop(segment, 0, Iterator.empty)
         else through(segment, of)
       }

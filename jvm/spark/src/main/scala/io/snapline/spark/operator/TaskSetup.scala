@@ -1,7 +1,7 @@
 package io.snapline.spark.operator
 
-import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal, UnsafeProjection}
+import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods
 
@@ -15,6 +15,8 @@ import org.json4s.jackson.JsonMethods
   *   the input column that carries the watermark
   * @param histories
   *   of the states whose schema has changed in the life of the checkpoint
+  * @param partitions
+  *   of the operator; of a bounded table the task knows
   */
 final case class TaskSetup(
     spec: KeyedSpec,
@@ -28,9 +30,15 @@ final case class TaskSetup(
     timeZone: String,
     streaming: Boolean,
     limits: ExchangeLimits,
-    histories: Seq[SchemaHistory]
+    histories: Seq[SchemaHistory],
+    partitions: Int = 1
 ) {
-  val key: StructType = fields(keyOrdinals.map(input))
+  val key: StructType = if (spec.keyed) fields(keyOrdinals.map(input)) else TaskSetup.subtask
+
+  /** The key of a row; without keys all rows of a partition have one. */
+  def keyOf(partition: Int): UnsafeProjection =
+    if (spec.keyed) UnsafeProjection.create(keyOrdinals.map(input), input)
+    else UnsafeProjection.create(Seq[Expression](Literal(partition)))
 
   private def fields(attributes: Seq[Attribute]): StructType =
     StructType(attributes.map(a => StructField(a.name, a.dataType, a.nullable)))
@@ -58,4 +66,10 @@ final case class TaskSetup(
       "max_prefetch" -> JInt(limits.maxPrefetch)
     )
   )
+}
+
+object TaskSetup {
+
+  /** In the place of a key where there is none: the number of the partition. */
+  val subtask: StructType = new StructType().add("subtask", IntegerType, nullable = false)
 }

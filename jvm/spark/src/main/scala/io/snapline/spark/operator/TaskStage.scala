@@ -32,12 +32,18 @@ final class TaskStage(
   private var link: WorkerLink = _
   private var linkIsOpen = false
   private var task: KeyedTask = _
+  private var operator: Option[OperatorStates] = None
   private var closed = false
 
   Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => close()))
 
-  def open(rows: Iterator[InternalRow], late: LateRule, lateOutput: mutable.Queue[InternalRow], cuts: Cuts): KeyedRows =
-    new TaskSegments(setup, this, channel, rows, late, lateOutput, cuts)
+  def open(
+      rows: Iterator[InternalRow],
+      broadcast: BroadcastRows,
+      late: LateRule,
+      lateOutput: mutable.Queue[InternalRow],
+      cuts: Cuts
+  ): KeyedRows = new TaskSegments(setup, this, channel, rows, broadcast, late, lateOutput, cuts)
 
   /** Rows that wait now. */
   def waiting: ChannelState = channel
@@ -46,6 +52,7 @@ final class TaskStage(
   private[operator] def run(
       segment: TaskSetup,
       rows: Iterator[InternalRow],
+      broadcast: BroadcastRows,
       late: LateRule,
       limit: RowLimit,
       isLast: Boolean,
@@ -54,7 +61,15 @@ final class TaskStage(
     val access =
       new StateAccess(store, segment.key, new EpochKeys, allocator, schemaOf, segment.limits.maxPrefetch, counts)
     val exchanges = segment.spec.states.zipWithIndex.map { case (state, i) => StateExchange.of(i, state, access) }
-    val feed = new ChunkFeed(segment, rows, access, exchanges, late)
+    val states = new OperatorStates(segment.spec.operatorStates, access)
+    operator = Some(states)
+    val chunks = new ChunkFeed(segment, rows, access, exchanges, late)
+    val feed =
+      if (segment.spec.operatorStates.isEmpty && broadcast.schema.isEmpty) chunks
+      else {
+        val chunkRows = segment.limits.chunkRows
+        new OperatorFeed(states, broadcast.rows.iterator, broadcast.schema, access, chunkRows, chunks)
+      }
     if (link == null) link = startLink()
     linkIsOpen = !isLast
     task = new KeyedTask(
@@ -64,6 +79,7 @@ final class TaskStage(
       exchanges,
       timers,
       access,
+      states,
       lateOutput,
       limit,
       isLast,
@@ -81,19 +97,29 @@ final class TaskStage(
     if (link.receive() != null) throw new InternalError("The worker went on after its end.")
   }
 
-  private[operator] def hasDueTimers(segment: TaskSetup): Boolean =
+  /** The function has never run here: it does in the first micro-batch of the operator, in every partition. */
+  private[operator] def isFirst: Boolean = setup.spec.operatorStates.nonEmpty && !OperatorMark.isIn(store)
+
+  private[operator] def hasDueTimers(segment: TaskSetup): Boolean = segment.spec.keyed && someTimerIsDue(segment)
+
+  private def someTimerIsDue(segment: TaskSetup): Boolean =
     timers.earliest(Timers.EventTime).exists(time => segment.watermark.exists(time <= _)) ||
       timers.earliest(Timers.ProcessingTime).exists(_ <= segment.dueProcessingTime)
 
+  /** Of the broadcast states, by name, once the worker has ended. */
+  def entrySums: Seq[(String, EntrySum)] = operator.fold(Seq.empty[(String, EntrySum)])(_.entrySums)
+
   /** Removes what has expired by then; after the timers, so that they still see it. */
   private[operator] def cleanUp(segment: TaskSetup): Unit = if (segment.streaming) {
+    if (isFirst) OperatorMark.put(store, setup.partitions)
     segment.spec.states.filter(_.ttl).foreach { state =>
       val now = if (state.eventTimeTtl) segment.watermark else Some(segment.batchTime)
       now.foreach(new TtlIndex(state, state.storedKey(segment.key), store, counts).cleanUp)
     }
   }
 
-  def nextProcessingTimer: Option[Long] = timers.earliest(Timers.ProcessingTime)
+  def nextProcessingTimer: Option[Long] =
+    if (setup.spec.keyed) timers.earliest(Timers.ProcessingTime) else None
 
   override def close(): Unit = if (!closed) {
     closed = true

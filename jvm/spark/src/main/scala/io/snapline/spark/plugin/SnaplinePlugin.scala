@@ -13,6 +13,7 @@ class SnaplinePlugin extends SparkPlugin {
 
   override def driverPlugin(): DriverPlugin = new DriverPlugin {
     private val memory = new DriverMemory
+    private val broadcasts = new BroadcastBoard
 
     override def init(context: SparkContext, plugin: PluginContext): JavaMap[String, String] = {
       Checkpointing.open(plugin, () => CheckpointsUi.open(context))
@@ -29,6 +30,7 @@ class SnaplinePlugin extends SparkPlugin {
         Checkpointing.declined(decline)
         java.lang.Boolean.FALSE
       case asked: DriverMessage => memory.answer(asked)
+      case report: BroadcastReport => broadcasts.take(report)
       case _ => java.lang.Boolean.FALSE
     }
 

@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.streaming.state.snapline.OperatorFiles
 import org.apache.spark.sql.internal.SQLConf
 
 import io.snapline.error.IncompatibleState
-import io.snapline.spark.operator.StateMigration
+import io.snapline.spark.operator.{OperatorMark, StateMigration}
 
 /** Finds out, from the files Spark keeps beside the state, which states a checkpoint has. */
 private[savepoint] final class CheckpointStates(
@@ -69,7 +69,11 @@ private[savepoint] final class CheckpointStates(
     }
     val isSingle = stores.forall(_.families.forall(_.placement == Placement.First))
     val files = metadata.stateStoresMetadata.flatMap(schemaFiles(_, id)).distinct
-    OperatorLayout(id, name, if (isSingle) 1 else parallelism, files, stores)
+    // A function without a key may have a number of its own; Spark's operators record one that they do not always use.
+    val own = metadata.stateStoresMetadata.headOption.filter(_ =>
+      stores.exists(_.families.exists(_.name == OperatorMark.Family))
+    )
+    OperatorLayout(id, name, if (isSingle) 1 else own.fold(parallelism)(_.numPartitions), files, stores)
   }
 
   /** A keyed function whose schemas have changed notes in each partition which ones its values have. */

@@ -5,7 +5,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.transformwith
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.StateVariableType.StateVariableType
 import org.apache.spark.sql.types.StructType
 
-import io.snapline.spark.operator.StateMigration
+import io.snapline.spark.operator.{OperatorMark, OperatorStateSpec, StateMigration}
 
 /** By which columns of its key each state of an operator is spread: Spark tells nobody, so this follows its state managers
   * (`StatePartitionKeyExtractorFactory`). What it says is checked against every key that is read.
@@ -35,7 +35,11 @@ private[savepoint] final class Placements(
     else byColumns(key)
 
   private def ofVariable(family: String, key: StructType): Placement = family match {
-    case StateMigration.Family => Every
+    case StateMigration.Family | OperatorMark.Family => Every
+    case state if state.startsWith(OperatorStateSpec.BroadcastPrefix) => Every
+    case state if state.startsWith(OperatorStateSpec.UnionPrefix) => Dealt(union = true)
+    case state if state.startsWith(OperatorStateSpec.SplitPrefix) => Dealt(union = false)
+    case OperatorStateSpec.RawFamily => Dealt(union = false)
     case Placements.ByTime(_) => byStruct(key, 1)
     case Placements.ByKey(_) => byStruct(key, 0)
     case Placements.Ttl(state) if variables.get(state).contains(StateVariableType.MapState) => byStruct(key, 1, 0)

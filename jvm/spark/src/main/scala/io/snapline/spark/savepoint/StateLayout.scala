@@ -93,6 +93,7 @@ object OperatorLayout {
       )
     case Placement.First => JObject("kind" -> JString("first"))
     case Placement.Every => JObject("kind" -> JString("every"))
+    case Placement.Dealt(union) => JObject("kind" -> JString(if (union) "union" else "split"))
     case Placement.Fixed(why) => JObject("kind" -> JString("fixed"), "why" -> JString(why))
   }
 
@@ -129,6 +130,8 @@ object OperatorLayout {
       case "hashed" => Placement.Hashed((json \ "paths").extract[List[List[Int]]])
       case "first" => Placement.First
       case "every" => Placement.Every
+      case "split" => Placement.Dealt(union = false)
+      case "union" => Placement.Dealt(union = true)
       case _ => Placement.Fixed((json \ "why").extract[String])
     }
   }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
 
 import io.snapline.error.{IncompatibleState, InternalError}
+import io.snapline.spark.operator.OperatorStateSpec
 
 /** Writes the states of one store into the partitions of a checkpoint, each as one version that has no other before it. */
 private[savepoint] final class StateLoad(task: StoreTask, version: Long, parallelism: Int) extends Serializable {
@@ -19,17 +20,31 @@ private[savepoint] final class StateLoad(task: StoreTask, version: Long, paralle
     *   by partition, the uid of what was written
     */
   def run(states: Seq[DataFrame]): Seq[String] = {
-    val entries = states.zipWithIndex.map { case (rows, number) => spread(rows, number) }
+    val dealt = dealings(states)
+    val entries = states.zipWithIndex.map { case (rows, number) => spread(rows, number, dealt.get(number)) }
     val shuffled: RDD[(Int, Array[Byte])] =
       entries.reduce(_ union _).partitionBy(new ByNumber(parallelism))
     shuffled.mapPartitionsWithIndex((partition, rows) => Iterator(store(partition, rows.map(_._2)))).collect().toSeq
   }
 
-  private def spread(rows: DataFrame, number: Int): RDD[(Int, Array[Byte])] = {
+  /** By number of the state, of those that are dealt out: each takes its turn where the one before it, by name, left off. */
+  private def dealings(states: Seq[DataFrame]): Map[Int, Dealing] = {
+    val lists = task.store.families.zip(states).zipWithIndex.collect {
+      case ((FamilyLayout(name, _, _, _, _, Placement.Dealt(union)), rows), number) => (name, union, rows, number)
+    }
+    lists.sortBy(_._1).foldLeft((Map.empty[Int, Dealing], 0)) { case ((found, start), (_, union, rows, number)) =>
+      val at = rows.schema.fieldIndex(StateColumns.Partition)
+      val counts = SessionInternals.internalRows(rows).map(_.getInt(at)).countByValue().toMap
+      val dealing = Dealing(union, counts, task.operator.parallelism, parallelism, start)
+      (found.updated(number, dealing), dealing.nextStart)
+    }._1
+  }
+
+  private def spread(rows: DataFrame, number: Int, dealing: Option[Dealing]): RDD[(Int, Array[Byte])] = {
     val (schema, target) = (rows.schema, parallelism)
     val load = task
     SessionInternals.internalRows(rows).mapPartitions { partition =>
-      val pack = new StatePacking(load.operator, load.store.families(number), number, schema, target)
+      val pack = new StatePacking(load.operator, load.store.families(number), number, schema, target, dealing)
       partition.flatMap(pack(_))
     }
   }
@@ -62,8 +77,10 @@ private final class StatePacking(
     family: FamilyLayout,
     number: Int,
     schema: StructType,
-    parallelism: Int
+    parallelism: Int,
+    dealing: Option[Dealing]
 ) {
+  private val position = UnsafeProjection.create(OperatorStateSpec.position)
   private val keys = new Rows(schema(StateColumns.Key).dataType, family.key)
   private val values = schema(StateColumns.Value).dataType match {
     case ArrayType(element, _) => new Rows(element, family.value)
@@ -80,12 +97,15 @@ private final class StatePacking(
     val from = row.getInt(partitionAt)
     if (row.isNullAt(keyAt) || row.isNullAt(valueAt)) damaged()
     val key = keys.of(row.getStruct(keyAt, keys.fields))
-    val packed = EntryBytes.pack(
-      number,
-      key,
-      if (family.multi) list(row) else Seq(values.of(row.getStruct(valueAt, values.fields)))
-    )
-    targets(key, from).map(_ -> packed)
+    val stored = if (family.multi) list(row) else Seq(values.of(row.getStruct(valueAt, values.fields)))
+    dealing match {
+      case Some(deal) => deal.places(from, key.getLong(0)).map { case (target, at) =>
+          target -> EntryBytes.pack(number, position(InternalRow(at)), stored)
+        }
+      case None =>
+        val packed = EntryBytes.pack(number, key, stored)
+        targets(key, from).map(_ -> packed)
+    }
   }
 
   private def list(row: InternalRow): Seq[UnsafeRow] = {
@@ -98,7 +118,7 @@ private final class StatePacking(
     case Placement.First => Iterator(0)
     // All partitions have the same: those of the first go everywhere.
     case Placement.Every => if (from == 0) (0 until parallelism).iterator else Iterator.empty
-    case Placement.Fixed(_) => Iterator(from)
+    case Placement.Fixed(_) | Placement.Dealt(_) => Iterator(from)
   }
 
   private def damaged(): Nothing = throw new IncompatibleState(

@@ -75,7 +75,7 @@ final class TimeBudget(budgetMs: Long, now: () => Long = () => System.nanoTime()
     }
 
   override def sent(rows: Int): Unit = {
-    started = true
+    started ||= rows > 0
     if (underWay.isEmpty) busySince = now()
     underWay.enqueue(rows): Unit
   }

@@ -8,8 +8,8 @@ import io.snapline.spark.operator.KeyedSpec
 import org.apache.spark.api.python.PythonFunction
 import org.apache.spark.sql
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
-import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UpdateEventTimeWatermarkColumn}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, UpdateEventTimeWatermarkColumn}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.classic.{DataFrame, Dataset}
@@ -18,6 +18,9 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /** What the Python package calls. */
 object KeyedProcessApi {
 
+  /** @param keyNames
+    *   none for a function without keys
+    */
   def plan(
       df: sql.DataFrame,
       keyNames: java.util.List[String],
@@ -26,10 +29,76 @@ object KeyedProcessApi {
       outputSchema: String,
       specJson: String
   ): sql.DataFrame = {
-    val input = df.asInstanceOf[DataFrame]
-    val analyzed = input.queryExecution.analyzed
+    val input = new Input(df)
+    val spec = KeyedSpec.parse(specJson)
+    val process = KeyedProcess(
+      new KeyedFunction(function, spec),
+      keys(input, keyNames, spec),
+      input.attributes(orderNames),
+      output(outputSchema),
+      input.analyzed
+    )
+    result(input, process, spec)
+  }
+
+  /** The same with a broadcast stream. */
+  def connect(
+      df: sql.DataFrame,
+      keyNames: java.util.List[String],
+      orderNames: java.util.List[String],
+      broadcast: sql.DataFrame,
+      broadcastOrder: java.util.List[String],
+      function: PythonFunction,
+      outputSchema: String,
+      specJson: String
+  ): sql.DataFrame = {
+    val input = new Input(df)
+    val spec = KeyedSpec.parse(specJson)
+    val rules = new Input(broadcast).apartFrom(input)
+    val process = KeyedConnect(
+      new KeyedFunction(function, spec),
+      keys(input, keyNames, spec),
+      input.attributes(orderNames),
+      rules.attributes(broadcastOrder),
+      output(outputSchema),
+      input.analyzed,
+      rules.analyzed
+    )
+    result(input, process, spec)
+  }
+
+  private def keys(input: Input, names: java.util.List[String], spec: KeyedSpec): Seq[Attribute] = {
+    val keys = input.attributes(names)
+    keys.filterNot(key => UnsafeRowUtils.isBinaryStable(key.dataType)).foreach { key =>
+      throw new InvalidConfiguration(
+        s"The key '${key.name}' is of type ${key.dataType.sql}, whose equal values differ in bytes.",
+        "key by a column of another collation."
+      )
+    }
+    spec.states.flatMap(_.entry).foreach(input.attribute)
+    keys
+  }
+
+  private def output(schema: String): Seq[Attribute] =
+    DataTypeUtils.toAttributes(DataType.fromJson(schema).asInstanceOf[StructType])
+
+  private def result(input: Input, process: LogicalPlan, spec: KeyedSpec): sql.DataFrame = {
+    // As transformWithState hands a watermark on; the rows put out are checked against it.
+    val plan = spec.outputEventTime.fold[LogicalPlan](process) { column =>
+      UpdateEventTimeWatermarkColumn(UnresolvedAttribute.quoted(column), None, process)
+    }
+    Dataset.ofRows(input.frame.sparkSession, plan)
+  }
+
+  /** A DataFrame, and its columns by name. */
+  private final class Input(val frame: DataFrame, val analyzed: LogicalPlan) {
+    def this(df: sql.DataFrame) =
+      this(df.asInstanceOf[DataFrame], df.asInstanceOf[DataFrame].queryExecution.analyzed)
+
+    def attributes(names: java.util.List[String]): Seq[Attribute] = names.asScala.toSeq.map(attribute)
+
     def attribute(name: String): Attribute = {
-      val resolver = input.sparkSession.sessionState.conf.resolver
+      val resolver = frame.sparkSession.sessionState.conf.resolver
       analyzed.output.filter(a => resolver(a.name, name)) match {
         case Seq(found) => found
         case found =>
@@ -40,27 +109,10 @@ object KeyedProcessApi {
           )
       }
     }
-    val spec = KeyedSpec.parse(specJson)
-    val keys = keyNames.asScala.toSeq.map(attribute)
-    keys.filterNot(key => UnsafeRowUtils.isBinaryStable(key.dataType)).foreach { key =>
-      throw new InvalidConfiguration(
-        s"The key '${key.name}' is of type ${key.dataType.sql}, whose equal values differ in bytes.",
-        "key by a column of another collation."
-      )
-    }
-    spec.states.flatMap(_.entry).foreach(attribute)
-    val output = DataType.fromJson(outputSchema).asInstanceOf[StructType]
-    val process = KeyedProcess(
-      new KeyedFunction(function, spec),
-      keys,
-      orderNames.asScala.toSeq.map(attribute),
-      DataTypeUtils.toAttributes(output),
-      analyzed
-    )
-    // As transformWithState hands a watermark on; the rows put out are checked against it.
-    val plan = spec.outputEventTime.fold[LogicalPlan](process) { column =>
-      UpdateEventTimeWatermarkColumn(UnresolvedAttribute.quoted(column), None, process)
-    }
-    Dataset.ofRows(input.sparkSession, plan)
+
+    /** Columns of its own, if both are of one DataFrame. */
+    def apartFrom(other: Input): Input =
+      if (analyzed.outputSet.intersect(other.analyzed.outputSet).isEmpty) this
+      else new Input(frame, Project(analyzed.output.map(column => Alias(column, column.name)()), analyzed))
   }
 }

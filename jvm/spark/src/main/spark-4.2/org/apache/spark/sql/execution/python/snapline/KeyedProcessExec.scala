@@ -9,7 +9,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.physical.{ClusteredDistribution, Distribution, UnspecifiedDistribution}
+import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.SQLMetric
@@ -24,8 +24,8 @@ import org.apache.spark.util.LongAccumulator
   *
   * Of the two such operators of Spark it extends the one for the JVM, though it runs Python. A plan is copied a dozen times in each micro-batch, and every copy of the
   * Python one resolves an encoder and registers its metrics: more than a quarter of the driver's time. The fields are Spark's, in Spark's order, because Spark
-  * rebuilds a node from them. Those of encoders and processors are empty; the output is in `dataAttributes`, and the order of a key's rows in
-  * `initialStateDataAttrs`.
+  * rebuilds a node from them. Those of encoders and processors are empty; the output is in `dataAttributes`, the order of a key's rows in
+  * `initialStateDataAttrs`, the broadcast stream, if there is one, in `initialState`, and the order of its rows in `initialStateGroupingAttrs`.
   */
 private[snapline] class KeyedProcessExec(
     keyDeserializer: Expression,
@@ -60,7 +60,7 @@ private[snapline] class KeyedProcessExec(
       outputMode,
       keyEncoder,
       outputObjAttr,
-      stateInfo,
+      KeyedProcessExec.sized(stateInfo, function),
       batchTimestampMs,
       prevBatchTimestampMs,
       eventTimeWatermarkForLateEvents,
@@ -74,7 +74,9 @@ private[snapline] class KeyedProcessExec(
       initialState
     ) {
   private def spec: KeyedSpec = function.spec
-  private def keySchema: StructType = DataTypeUtils.fromAttributes(groupingAttributes)
+  private def keySchema: StructType =
+    if (spec.keyed) DataTypeUtils.fromAttributes(groupingAttributes) else TaskSetup.subtask
+  private def hasBroadcast: Boolean = spec.broadcast
   private def order: Seq[Attribute] = initialStateDataAttrs
 
   override def nodeName: String = "KeyedProcess"
@@ -154,10 +156,21 @@ private[snapline] class KeyedProcessExec(
   // ---- planning
 
   override def requiredChildDistribution: Seq[Distribution] = Seq(
-    if (isStreaming) StatefulOperatorPartitioning.getCompatibleDistribution(groupingAttributes, getStateInfo, conf)
-    else ClusteredDistribution(groupingAttributes),
-    UnspecifiedDistribution
+    if (!spec.keyed) UnspecifiedDistribution
+    else if (isStreaming) {
+      StatefulOperatorPartitioning.getCompatibleDistribution(groupingAttributes, getStateInfo, conf)
+    } else ClusteredDistribution(groupingAttributes),
+    if (hasBroadcast) BroadcastDistribution(OrderedRows.of(initialStateGroupingAttrs, initialState.output))
+    else UnspecifiedDistribution
   )
+
+  override def outputPartitioning: Partitioning =
+    if (spec.keyed || !isStreaming) super.outputPartitioning
+    else UnknownPartitioning(getStateInfo.numPartitions)
+
+  /** Spark replaces the second child only where there is initial state. */
+  override protected def withNewChildrenInternal(newLeft: SparkPlan, newRight: SparkPlan): TransformWithStateExec =
+    copy(child = newLeft, initialState = newRight)
 
   /** Rows come as the shuffle delivers them, unless an order was asked for; all rows of a key at once need them side by side. */
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = {
@@ -166,7 +179,7 @@ private[snapline] class KeyedProcessExec(
   }
 
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
-    eventTimeWatermarkForEviction.exists(newInputWatermark > _) && timeMode == TimeMode.EventTime() ||
+    spec.keyed && eventTimeWatermarkForEviction.exists(newInputWatermark > _) && timeMode == TimeMode.EventTime() ||
       nextTimer.value <= System.currentTimeMillis() || waiting.value > 0
 
   /** Of the batches before and of this one, those that have rows or timers left for the next; counted by the tasks. */
@@ -194,7 +207,8 @@ private[snapline] class KeyedProcessExec(
       hadoopConf: Configuration,
       batchId: Long,
       stateSchemaVersion: Int
-  ): List[StateSchemaValidationResult] =
+  ): List[StateSchemaValidationResult] = {
+    KeyedStateSchemas.checkParallelism(getStateInfo, hadoopConf, batchId, function)
     // Avro has Spark's own evolution: every row names its schema.
     if (usesAvro) super.validateAndMaybeEvolveStateSchema(hadoopConf, batchId, stateSchemaVersion)
     else {
@@ -204,6 +218,10 @@ private[snapline] class KeyedProcessExec(
         KeyedStateSchemas.evolve(info, hadoopConf, batchId, stateSchemaVersion, stateSchemaDirPath(), families)
       List(result)
     }
+  }
+
+  def histories: Seq[SchemaHistory] =
+    if (isStreaming && !usesAvro) KeyedStateSchemas.histories(getStateInfo, KeyedFamilies.of(spec, keySchema)) else Nil
 
   def usesAvro: Boolean = conf.stateStoreEncodingFormat == StateStoreEncoding.Avro.toString
 
@@ -215,9 +233,15 @@ private[snapline] class KeyedProcessExec(
     metrics
     val artifact = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
     val run = new KeyedRun(this, KeyedRun.setup(this, conf), artifact, nextTimer, waiting)
+    // One array for all partitions; Spark keeps it until nobody holds it any more.
+    val broadcast =
+      if (hasBroadcast) Some(initialState.executeBroadcast[Array[InternalRow]]()) else None
+    val schema = broadcast.map(_ => DataTypeUtils.fromAttributes(initialState.output))
+    def toAll: BroadcastRows = broadcast.fold(BroadcastRows.None)(rows => new BroadcastRows(schema, rows.value))
     if (isStreaming) {
-      child
-        .execute()
+      val input = child.execute()
+      val rows = if (spec.keyed) input else SubtaskRows.of(input, getStateInfo.numPartitions)
+      rows
         .mapPartitionsWithStateStore[InternalRow](
           getStateInfo,
           keySchema,
@@ -227,14 +251,16 @@ private[snapline] class KeyedProcessExec(
           Some(session.streams.stateStoreCoordinator),
           useColumnFamilies = true,
           useMultipleValuesPerKey = true
-        )((store, rows) => run.start(store, rows)(() => store.commit(): Unit))
+        )((store, rows) => run.start(store, rows, toAll)(() => store.commit(): Unit))
     } else {
       val bounded = BoundedStore.plan(session, keySchema)
-      child.execute().mapPartitionsWithIndex[InternalRow] { (partition, rows) =>
-        if (!rows.hasNext) Iterator.empty
+      val input = child.execute()
+      val always = hasBroadcast || spec.operatorStates.nonEmpty
+      spec.parallelism.fold(input)(SubtaskRows.of(input, _)).mapPartitionsWithIndex[InternalRow] { (partition, rows) =>
+        if (!rows.hasNext && !always) Iterator.empty
         else {
           val store = bounded.open(partition)
-          run.start(store, rows)(() => store.abort())
+          run.start(store, rows, toAll)(() => store.abort())
         }
       }
     }
@@ -251,4 +277,8 @@ private[snapline] class KeyedProcessExec(
 
 private object KeyedProcessExec {
   val NoValue: StructType = new StructType().add("value", BinaryType)
+
+  /** With the number of partitions that the function asked for, in the place of the query's. */
+  def sized(info: Option[StatefulOperatorStateInfo], function: KeyedFunction): Option[StatefulOperatorStateInfo] =
+    function.spec.parallelism.fold(info)(partitions => info.map(_.copy(numPartitions = partitions)))
 }

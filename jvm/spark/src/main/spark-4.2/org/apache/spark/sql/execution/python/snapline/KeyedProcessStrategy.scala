@@ -2,7 +2,7 @@ package org.apache.spark.sql.execution.python.snapline
 
 import java.util.UUID
 
-import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UpdateEventTimeWatermarkColumn}
 import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, WatermarkSupport}
@@ -12,12 +12,11 @@ import org.apache.spark.sql.types.NullType
 object KeyedProcessStrategy extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case keyed: KeyedProcess =>
-      val eventTime = WatermarkSupport.findEventTimeColumn(keyed.child.output, allowMultipleEventTimeColumns = true)
-      val timeMode = if (eventTime.isDefined) TimeMode.EventTime() else TimeMode.None()
-      val bounded = if (keyed.child.isStreaming) None else Some((boundedState, System.currentTimeMillis()))
-      operator(keyed, timeMode, bounded, planLater(keyed.child)) :: Nil
-    case UpdateEventTimeWatermarkColumn(column, Some(delay), keyed: KeyedProcess) =>
+    case KeyedProcess(function, keys, order, output, child) =>
+      operator(function, keys, order, output, child, LocalTableScanExec(Nil, Nil, None), Nil) :: Nil
+    case KeyedConnect(function, keys, order, broadcastOrder, output, left, right) =>
+      operator(function, keys, order, output, left, planLater(right), broadcastOrder) :: Nil
+    case UpdateEventTimeWatermarkColumn(column, Some(delay), keyed @ (_: KeyedProcess | _: KeyedConnect)) =>
       KeyedOutputTimeExec(column, delay, planLater(keyed)) :: Nil
     case _ => Nil
   }
@@ -32,41 +31,43 @@ object KeyedProcessStrategy extends SparkStrategy {
     stateStoreCkptIds = None
   )
 
-  /** Before Spark has filled in what belongs to a micro-batch.
-    *
-    * @param bounded
-    *   the state of a bounded table, and its time; a stream gets both from Spark
-    */
+  /** Before Spark has filled in what belongs to a micro-batch. A bounded table has its state and its time from here; a stream gets both from Spark. */
   private def operator(
-      keyed: KeyedProcess,
-      timeMode: TimeMode,
-      bounded: Option[(StatefulOperatorStateInfo, Long)],
-      child: SparkPlan
+      function: KeyedFunction,
+      keys: Seq[Attribute],
+      order: Seq[Attribute],
+      output: Seq[Attribute],
+      child: LogicalPlan,
+      broadcast: SparkPlan,
+      broadcastOrder: Seq[Attribute]
   ): SparkPlan = {
+    val eventTime = WatermarkSupport.findEventTimeColumn(child.output, allowMultipleEventTimeColumns = true)
+    val timeMode = if (eventTime.isDefined) TimeMode.EventTime() else TimeMode.None()
+    val bounded = if (child.isStreaming) None else Some((boundedState, System.currentTimeMillis()))
     val nothing = Literal.create(null, NullType)
     new KeyedProcessExec(
       keyDeserializer = nothing,
       valueDeserializer = nothing,
-      groupingAttributes = keyed.keys,
-      dataAttributes = keyed.output,
+      groupingAttributes = keys,
+      dataAttributes = output,
       statefulProcessor = null,
       timeMode = timeMode,
       outputMode = OutputMode.Update(),
       keyEncoder = null,
-      outputObjAttr = keyed.keys.head,
+      outputObjAttr = output.head,
       stateInfo = bounded.map(_._1),
       batchTimestampMs = bounded.map(_._2),
       prevBatchTimestampMs = None,
       eventTimeWatermarkForLateEvents = None,
       eventTimeWatermarkForEviction = None,
-      child = child,
+      child = planLater(child),
       isStreaming = bounded.isEmpty,
       hasInitialState = false,
-      initialStateGroupingAttrs = Nil,
-      initialStateDataAttrs = keyed.order,
+      initialStateGroupingAttrs = broadcastOrder,
+      initialStateDataAttrs = order,
       initialStateDeserializer = nothing,
-      initialState = LocalTableScanExec(Nil, Nil, None),
-      function = keyed.function
+      initialState = broadcast,
+      function = function
     )
   }
 }

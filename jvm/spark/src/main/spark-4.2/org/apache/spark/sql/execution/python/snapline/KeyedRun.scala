@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import io.snapline.spark.operator._
 import io.snapline.spark.operator.channel.{Cuts, TaskCuts}
+import io.snapline.spark.plugin.{BroadcastChecks, BroadcastReport}
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -30,9 +31,15 @@ private[snapline] final class KeyedRun(
     earliest: EarliestTime,
     waiting: LongAccumulator
 ) extends Serializable {
+  private val run = operator.getStateInfo.queryRunId.toString
+  private val operatorId = operator.getStateInfo.operatorId
 
   /** Runs one partition; `finish` ends with its store when the last row has been taken. */
-  def start(store: StateStore, rows: Iterator[InternalRow])(finish: () => Unit): Iterator[InternalRow] = {
+  def start(
+      store: StateStore,
+      rows: Iterator[InternalRow],
+      broadcast: BroadcastRows
+  )(finish: () => Unit): Iterator[InternalRow] = {
     val started = System.nanoTime()
     setup.families.foreach(_.createIn(store))
     new StateMigration(setup.histories, store).run()
@@ -47,10 +54,11 @@ private[snapline] final class KeyedRun(
     }
     val cuts = if (setup.streaming) TaskCuts.of(store, setup.batchId, context) else Cuts.None
     val allocator = ArrowSchemas.allocator("keyed process")
-    val (partition, partitions) = (context.partitionId(), context.numPartitions())
+    val partition = if (setup.streaming) store.id.partitionId else context.partitionId()
+    val partitions = if (setup.streaming) setup.partitions else context.numPartitions()
     val stage =
       new TaskStage(setup, store, counts, schemaOf, allocator, partition, partitions, () => startLink())
-    val task = stage.open(rows, lateRule(late), late, cuts)
+    val task = stage.open(rows, broadcast, lateRule(late), late, cuts)
     val emitted = operator.longMetric("numOutputRows")
     CompletionIterator[InternalRow, Iterator[InternalRow]](
       task, {
@@ -58,6 +66,8 @@ private[snapline] final class KeyedRun(
         KeyedMetrics.report(operator.metrics, counts, task, stage.waiting)
         stage.nextProcessingTimer.foreach(earliest.add)
         waiting.add(stage.waiting.segments.size.toLong)
+        // Before the commit, so that nothing of a batch with a difference ever becomes durable.
+        if (!broadcast.isEmpty) check(store, stage.entrySums)
         stage.close()
         val committing = System.nanoTime()
         finish()
@@ -70,12 +80,20 @@ private[snapline] final class KeyedRun(
     }
   }
 
+  private def check(store: StateStore, sums: Seq[(String, EntrySum)]): Unit = if (sums.nonEmpty) {
+    val found = sums.map { case (name, sum) => (name, sum.entries, sum.hash) }
+    BroadcastChecks.check(
+      BroadcastReport(run, operatorId, setup.batchId, store.id.partitionId, found),
+      setup.spec.function
+    )
+  }
+
   private def millisSince(nanos: Long): Long = (System.nanoTime() - nanos) / 1000000
 
   /** Spark's rule for late rows; they are counted, and go to a side output if one was named. */
   private def lateRule(late: mutable.Queue[InternalRow]): LateRule =
     operator.watermarkPredicateForDataForLateEvents match {
-      case Some(predicate) if setup.streaming && operator.timeMode == TimeMode.EventTime() =>
+      case Some(predicate) if setup.streaming && setup.spec.keyed && operator.timeMode == TimeMode.EventTime() =>
         val dropped = operator.longMetric("numRowsDroppedByWatermark")
         val toOutput = setup.spec.lateOutput.map(LateRule.projection(setup, _))
         new LateRule(
@@ -110,7 +128,8 @@ private object KeyedRun {
       conf.sessionLocalTimeZone,
       plan.isStreaming,
       ExchangeLimits.read(name => Option(conf.getConfString(name, null))),
-      if (plan.isStreaming && !plan.usesAvro) KeyedStateSchemas.histories(plan.getStateInfo, spec.states) else Nil
+      plan.histories,
+      plan.getStateInfo.numPartitions
     )
   }
 }

@@ -44,18 +44,42 @@ private[snapline] object KeyedStateSchemas {
     StateSchemaValidationResult(!same, if (same) before.last.toString else path.toString)
   }
 
-  private def paths(info: StatefulOperatorStateInfo, hadoopConf: Configuration, batchId: Long): List[Path] = {
+  /** The partitions of an operator without keys are its own: nothing of Spark's compares them with what the checkpoint has. */
+  def checkParallelism(
+      info: StatefulOperatorStateInfo,
+      hadoopConf: Configuration,
+      batchId: Long,
+      function: KeyedFunction
+  ): Unit = if (!function.spec.keyed) {
+    val recorded = metadata(info, hadoopConf, batchId).flatMap(_.stateStoreInfo.headOption.map(_.numPartitions))
+    recorded.filter(_ != info.numPartitions).foreach { before =>
+      throw new IncompatibleState(
+        s"The checkpoint has $before partitions of operator state of ${function.spec.function}, and the query gives it ${info.numPartitions}.",
+        s"set parallelism=$before, or begin a new checkpoint from a savepoint with `snapline restore --parallelism ${info.numPartitions}`."
+      )
+    }
+  }
+
+  private def paths(info: StatefulOperatorStateInfo, hadoopConf: Configuration, batchId: Long): List[Path] =
+    metadata(
+      info,
+      hadoopConf,
+      batchId
+    ).fold(List.empty[Path])(_.stateStoreInfo.head.stateSchemaFilePaths.map(new Path(_)))
+
+  private def metadata(
+      info: StatefulOperatorStateInfo,
+      hadoopConf: Configuration,
+      batchId: Long
+  ): Option[OperatorStateMetadataV2] = {
     val operator = new Path(info.checkpointLocation, info.operatorId.toString)
-    val metadata =
+    val found =
       try OperatorStateMetadataReader.createReader(operator, hadoopConf, 2, batchId).read()
       catch {
         // The first run of a query has none.
         case NonFatal(_) if batchId == 0 => None
       }
-    metadata match {
-      case Some(v2: OperatorStateMetadataV2) => v2.stateStoreInfo.head.stateSchemaFilePaths.map(new Path(_))
-      case _ => Nil
-    }
+    found.collect { case v2: OperatorStateMetadataV2 => v2 }
   }
 
   private def next(old: StateStoreColFamilySchema, now: StateStoreColFamilySchema): StateStoreColFamilySchema = {
@@ -89,14 +113,14 @@ private[snapline] object KeyedStateSchemas {
     }.toMap
 
   /** The states whose schema has ever changed, from what Spark read of the schema files. */
-  def histories(info: StatefulOperatorStateInfo, states: Seq[StateSpec]): Seq[SchemaHistory] =
+  def histories(info: StatefulOperatorStateInfo, families: Seq[KeyedFamily]): Seq[SchemaHistory] =
     info.stateSchemaMetadata.fold(Seq.empty[SchemaHistory]) { broadcast =>
       val values = broadcast.broadcast.value.activeSchemas.filterNot(_._1.isKey)
-      states.flatMap { state =>
+      families.flatMap { family =>
         val schemas = values.collect {
-          case (key, value) if key.colFamilyName == state.name => key.schemaId.toInt -> value.sqlSchema
+          case (key, value) if key.colFamilyName == family.name => key.schemaId.toInt -> value.sqlSchema
         }
-        if (schemas.keys.exists(_ > 0)) Some(SchemaHistory(state.name, state.kind == StateSpec.ListKind, schemas))
+        if (schemas.keys.exists(_ > 0)) Some(SchemaHistory(family.name, family.lists, schemas))
         else None
       }
     }

@@ -1,0 +1,35 @@
+"""The DataFrame of a planned function."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+from snapline.stream.broadcasting import BroadcastStream
+from snapline.stream.frame import jvm_api
+from snapline.stream.planning import ProcessPlan
+from snapline.stream.python_function import python_function
+
+
+def plan_frame(
+    frame: DataFrame,
+    keys: Sequence[str],
+    order: Sequence[str],
+    plan: ProcessPlan,
+    broadcast: BroadcastStream | None = None,
+) -> DataFrame:
+    """
+    Raises:
+        WrongSparkVersion: Spark runs without the jar.
+    """
+    session = frame.sparkSession
+    api = jvm_api(frame)
+    entry = python_function(session.sparkContext, plan.job)
+    spec = json.dumps(plan.spec_json())
+    told = entry, plan.result.json(), spec
+    if broadcast is None:
+        return DataFrame(api.plan(frame._jdf, list(keys), list(order), *told), session)
+    rules, rules_order = broadcast.df._jdf, list(broadcast.input.order)
+    return DataFrame(api.connect(frame._jdf, list(keys), list(order), rules, rules_order, *told), session)
