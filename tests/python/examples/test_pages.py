@@ -10,13 +10,14 @@ TOP = Path(__file__).parents[3]
 PAGES = [
     "README.md",
     "docs/keyed-state.md",
+    "docs/operator-state.md",
     "docs/checkpoints.md",
     "docs/tutorial.md",
     "docs/coming-from-pyflink.md",
     "docs/coming-from-transformwithstate.md",
 ]
 FLIGHTS = "tailnum string, sched timestamp, dest string, dep_delay bigint"
-NEEDS_SPARK = re.compile(r"\b(spark|reports)\b|key_by")
+NEEDS_SPARK = re.compile(r"\b(spark|reports)\b|key_by|snapline\.process\(")
 
 
 def blocks(page):
@@ -30,7 +31,7 @@ def test_the_code_compiles(page):
         compile(block, f"{page}, block {number}", "exec")
 
 
-@pytest.mark.parametrize("page", ["docs/keyed-state.md", "docs/tutorial.md"])
+@pytest.mark.parametrize("page", ["docs/keyed-state.md", "docs/operator-state.md", "docs/tutorial.md"])
 def test_what_needs_no_spark_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     imports = "from datetime import timedelta\nimport snapline\nfrom snapline import *"

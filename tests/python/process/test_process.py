@@ -21,6 +21,7 @@ from .runs import FileQuery
 # Workers cannot import the tests.
 cloudpickle.register_pickle_by_value(functions)
 
+FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 COUNTED = "subtask int, split int, number long"
 KINDS = "subtask int, v long, split array<long>, union array<long>, raw array<long>, same long"
 
@@ -36,12 +37,19 @@ def counting(parallelism: int | None) -> Any:
     return lambda ticks: snapline.process(ticks, CountingSource(), COUNTED, parallelism=parallelism)
 
 
-def test_a_source_goes_on_where_it_was_over_restarts(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("checkpoint_format", [1, 2])
+def test_a_source_goes_on_where_it_was_over_restarts(
+    spark: SparkSession, tmp_path: Path, checkpoint_format: int
+) -> None:
+    spark.conf.set(FORMAT, checkpoint_format)
     query = FileQuery(spark, tmp_path, counting(3), ticks="v long")
     rows = []
-    for _ in range(3):
-        query.add("ticks", [(v,) for v in range(3)], files=3)
-        rows += query.run()
+    try:
+        for _ in range(3):
+            query.add("ticks", [(v,) for v in range(3)], files=3)
+            rows += query.run()
+    finally:
+        spark.conf.unset(FORMAT)
     found = numbers(rows)
     assert sorted(found) == list(range(SPLITS))
     assert all(each == list(range(3)) for each in found.values())

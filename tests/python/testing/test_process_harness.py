@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -207,10 +208,8 @@ def harness_of(function: Any) -> ProcessTestHarness:
 def test_what_cannot_be_is_refused_before_anything_runs() -> None:
     with pytest.raises(InvalidConfiguration, match="where a ListStateDescriptor belongs"):
         harness_of(_Asks(lambda store: store.get_list_state(RULES)))
+    ttl = StateTtlConfig(timedelta(days=1))
     with pytest.raises(InvalidConfiguration, match="has ttl, which is for keyed state"):
-        from datetime import timedelta
-
-        ttl = StateTtlConfig(timedelta(days=1))
         harness_of(_Asks(lambda store: store.get_list_state(ListStateDescriptor("x", "long", ttl=ttl))))
 
     def two(store: Any) -> None:
