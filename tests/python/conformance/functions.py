@@ -276,3 +276,26 @@ class UnkeyedPrices(BroadcastProcessFunction):
     def process_broadcast_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
         ctx.get_broadcast_state(PRICES)[row.what] = (row.price, row.at)
         yield -1, row.what, [(row.what, (row.price, row.at))]
+
+
+class Numbered(KeyedProcessFunction, CheckpointedFunction):
+    """A key's rows and timers, numbered over all keys of the partition."""
+
+    def initialize_state(self, ctx: Any) -> None:
+        self.numbers = ctx.get_operator_state_store().get_list_state(ListStateDescriptor("numbers", "long"))
+        self.number = sum(self.numbers.get())
+
+    def open(self, ctx: Any) -> None:
+        self.last = ctx.get_state(ValueStateDescriptor("last", "long"))
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        self.number += 1
+        yield row.k, row.v, self.last.value(), self.number
+        self.last.update(row.v)
+        ctx.timer_service().register_event_time_timer(row.t)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> None:
+        self.number += 100
+
+    def snapshot_state(self, ctx: Any) -> None:
+        self.numbers.update([self.number])

@@ -182,4 +182,14 @@ SCENARIOS = [
         broadcast=BroadcastInput.of("what string, price int, at long", f.PRICES),
         restart=True,
     ),
+    Scenario(
+        "operator state beside keys",
+        f.Numbered,
+        KVT,
+        "k long, v long, last long, number long",
+        [[(1, v, t) for _, v, t in timed_rows(seed, 12 * seed, 9)] for seed in range(3)],
+        event_time="t",
+        restart=True,
+        bounds=(("chunk-rows", 4),),
+    ),
 ]

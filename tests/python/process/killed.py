@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 import snapline
 
 sys.path.insert(0, str(Path(__file__).parent))
-import functions
+import functions  # type: ignore[import-not-found]
 
 cloudpickle.register_pickle_by_value(functions)
 

@@ -30,28 +30,27 @@ def test_nothing_is_lost_and_nothing_comes_twice(spark: SparkSession, tmp_path: 
     ticks = spark.createDataFrame([(v,) for v in range(3 * BATCHES)], "v long")
     ticks.repartitionByRange(3 * BATCHES, "v").write.parquet(str(tmp_path / "ticks"))
     source = random.Random(5)
-    kills = 0
+    log = tmp_path / "log"
     for wanted in (2, 6, None):
         # A group of its own, so that the JVM goes at the same moment.
         command = [sys.executable, str(CHILD), str(tmp_path), str(interval)]
-        child = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+        with log.open("wb") as errors:
+            child = subprocess.Popen(command, stderr=errors, start_new_session=True)
         try:
             deadline = time.monotonic() + 240
             while wanted is not None and committed(tmp_path) < wanted and child.poll() is None:
                 assert time.monotonic() < deadline
                 time.sleep(0.02)
             if wanted is None:
-                _, errors = child.communicate(timeout=240)
-                assert child.returncode == 0, errors.decode()[-3000:]
+                assert child.wait(timeout=240) == 0, log.read_text()[-3000:]
             else:
+                assert child.poll() is None, log.read_text()[-3000:]
                 # Anywhere within the micro-batch that follows.
                 time.sleep(source.random() * 0.5)
         finally:
             if child.poll() is None:
-                kills += 1
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
-    assert kills == 2
     found = defaultdict(list)
     for row in spark.read.parquet(str(tmp_path / "out")).collect():
         found[row.split].append(row.number)

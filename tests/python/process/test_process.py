@@ -96,6 +96,9 @@ def test_without_state_nothing_is_shuffled_and_batches_are_columns(spark: SparkS
     assert len(re.findall("Exchange", plan)) == len(re.findall("Exchange", explained(rows)))
     assert sorted(row.v for row in result.collect()) == [2 * v for v in range(1000)]
     assert sorted(snapline.process(rows, Plain(), "v long").collect()) == [(v + 1,) for v in range(1000)]
+    # One partition of input is not one of output: what comes next has to gather them.
+    spread = snapline.process(rows.coalesce(1), Plain(), "v long", parallelism=3)
+    assert spread.agg({"v": "count"}).collect() == [(1000,)]
 
 
 def explained(df: DataFrame) -> str:

@@ -54,7 +54,18 @@ class KeyedTaskSpec extends AnyFunSuite {
     private val feed = new ChunkFeed(setup, rows, access, exchanges, LateRule.None)
     private val worker = new FakeWorker(exchanges, setup, allocator, schemaOf)
     private val task =
-      new KeyedTask(setup, worker, feed, exchanges, timers, access, new OperatorStates(Nil, access), mutable.Queue.empty, 0, 1)
+      new KeyedTask(
+        setup,
+        worker,
+        feed,
+        exchanges,
+        timers,
+        access,
+        new OperatorStates(Nil, access),
+        mutable.Queue.empty,
+        0,
+        1
+      )
     val out: Seq[KeyedProgram.Output] =
       task.map(row => (row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3))).toList
     val epochs: Long = task.epochs

@@ -38,6 +38,9 @@ class OrderedRowsSpec extends AnyFunSuite {
   test("what is handed to Spark's broadcast is an array of rows, empty or not") {
     assert(OrderedRows.of(Nil, columns).transform(Iterator.empty, Some(0L)).isInstanceOf[Array[InternalRow]])
     assert(OrderedRows.of(Nil, columns).transform(Array(row("a", 1, 1))).isInstanceOf[Array[InternalRow]])
-    assert(OrderedRows.of(Nil, columns).transform(Array(row("b", 1, 1), row("a", 1, 1))).isInstanceOf[Array[InternalRow]])
+    assert(OrderedRows.of(
+      Nil,
+      columns
+    ).transform(Array(row("b", 1, 1), row("a", 1, 1))).isInstanceOf[Array[InternalRow]])
   }
 }

@@ -16,7 +16,9 @@ class SubtaskRowsSpec extends AnyFunSuite {
     found.map(_.getInt(0)).mapPartitions(part => Iterator(part.toSeq)).collect().toSeq
   }
 
-  test("partition i of the input belongs to partition i mod n, in order; where there is no input there are partitions all the same") {
+  test(
+    "partition i of the input belongs to partition i mod n, in order; where there is no input there are partitions all the same"
+  ) {
     LocalSpark() { spark =>
       assert(placed(spark, 5, 2) == Seq(Seq(0, 1, 4, 5, 8, 9), Seq(2, 3, 6, 7)))
       assert(placed(spark, 2, 3) == Seq(Seq(0, 1), Seq(2, 3), Nil))

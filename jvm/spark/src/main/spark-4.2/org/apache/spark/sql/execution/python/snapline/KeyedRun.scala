@@ -31,7 +31,11 @@ private[snapline] final class KeyedRun(
   private val operatorId = operator.getStateInfo.operatorId
 
   /** Runs one partition; `finish` ends with its store when the last row has been taken. */
-  def start(store: StateStore, rows: Iterator[InternalRow], broadcast: BroadcastRows)(finish: () => Unit): Iterator[InternalRow] = {
+  def start(
+      store: StateStore,
+      rows: Iterator[InternalRow],
+      broadcast: BroadcastRows
+  )(finish: () => Unit): Iterator[InternalRow] = {
     val started = System.nanoTime()
     setup.families.foreach(_.createIn(store))
     new StateMigration(setup.histories, store).run()

@@ -61,7 +61,11 @@ private[snapline] object KeyedStateSchemas {
   }
 
   private def paths(info: StatefulOperatorStateInfo, hadoopConf: Configuration, batchId: Long): List[Path] =
-    metadata(info, hadoopConf, batchId).fold(List.empty[Path])(_.stateStoreInfo.head.stateSchemaFilePaths.map(new Path(_)))
+    metadata(
+      info,
+      hadoopConf,
+      batchId
+    ).fold(List.empty[Path])(_.stateStoreInfo.head.stateSchemaFilePaths.map(new Path(_)))
 
   private def metadata(
       info: StatefulOperatorStateInfo,
