@@ -9,6 +9,7 @@ from typing import Any
 
 from snapline_bench import (
     aggregation,
+    broadcast,
     incremental,
     keyed,
     latency,
@@ -96,7 +97,8 @@ SLOW = bench_of("slow-store", slow)
 MERGING = bench_of("file-merging", merging)
 TAB = bench_of("checkpoints-tab", tab)
 RECOVERY = bench_of("recovery", recovery)
+BROADCAST = bench_of("broadcast", broadcast)
 BENCHES = {
     bench.name: bench
-    for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS, SLOW, MERGING, TAB, RECOVERY)
+    for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS, SLOW, MERGING, TAB, RECOVERY, BROADCAST)
 }

@@ -18,6 +18,7 @@ CODES = {
     "StorageFailure": "SNAPLINE-STORAGE",
     "StoreClosed": "SNAPLINE-CLOSED",
     "StateTooLarge": "SNAPLINE-TOO-LARGE",
+    "FunctionNotDeterministic": "SNAPLINE-NOT-DETERMINISTIC",
     "InternalError": "SNAPLINE-INTERNAL",
 }
 

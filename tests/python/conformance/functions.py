@@ -13,10 +13,14 @@ from snapline import (
     PICKLED,
     AggregateFunction,
     AggregatingStateDescriptor,
+    BroadcastProcessFunction,
+    CheckpointedFunction,
+    KeyedBroadcastProcessFunction,
     KeyedProcessFunction,
     ListStateDescriptor,
     MapStateDescriptor,
     OutputTag,
+    ProcessFunction,
     ReducingStateDescriptor,
     StateTtlConfig,
     TtlTime,
@@ -195,3 +199,103 @@ class ByEntry(KeyedProcessFunction):
         if row.v % 6 == 5:
             self.per.remove(row.v)
         yield row.k, row.v, self.per.get(row.v), other
+
+
+PRICES = MapStateDescriptor("prices", "string", "struct<price: long, at: long>")
+NAMES = MapStateDescriptor("names", "struct<a: int, b: string>", PICKLED)
+SPENT = ReducingStateDescriptor("spent", lambda a, b: a + b, "long")
+BOUGHT = ListStateDescriptor("bought", "string")
+PER = MapStateDescriptor("per", "string", "long")
+
+
+class Prices(KeyedBroadcastProcessFunction):
+    """Broadcast rows set and take back prices, and reach into the state of all keys."""
+
+    def open(self, ctx: Any) -> None:
+        self.spent = ctx.get_reducing_state(SPENT)
+        self.bought = ctx.get_list_state(BOUGHT)
+        self.per = ctx.get_map_state(PER)
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        found = ctx.get_broadcast_state(PRICES).get(row.what)
+        price = 1 if found is None else found.price
+        self.spent.add(row.v * price)
+        self.bought.add(row.what)
+        self.per[row.what] = self.per.get(row.what, 0) + row.v
+        names = sorted(ctx.get_broadcast_state(NAMES).values(), key=str)
+        yield row.k, row.what, self.spent.get(), list(self.bought.get()), dict(self.per.items()), str(names)
+
+    def process_broadcast_element(self, row: Any, ctx: Any) -> None:
+        prices, names = ctx.get_broadcast_state(PRICES), ctx.get_broadcast_state(NAMES)
+        if row.price == 0:
+            prices.remove(row.what)
+            ctx.apply_to_keyed_state(BOUGHT, lambda key, state: state.add(f"no {row.what} for {key}"))
+        elif row.price < 0:
+            prices.clear()
+            ctx.apply_to_keyed_state(SPENT, lambda key, state: state.add(1000))
+            ctx.apply_to_keyed_state(PER, lambda key, state: state.put("sale", key))
+        else:
+            prices[row.what] = (row.price, row.at)
+        names[row.price, row.what] = (row.what, [row.at])
+
+
+class Kept(ProcessFunction, CheckpointedFunction):
+    """Each kind of operator state, read and written with every row."""
+
+    def initialize_state(self, ctx: Any) -> None:
+        store = ctx.get_operator_state_store()
+        self.rows = store.get_list_state(ListStateDescriptor("rows", "struct<v: long, tags: array<string>>"))
+        self.things = store.get_union_list_state(ListStateDescriptor("things", PICKLED))
+        self.count = store.get_broadcast_state(MapStateDescriptor("count", "string", "long"))
+        self.raw = b"".join(part.read() for part in ctx.get_raw_operator_state_inputs())
+        self.restored = ctx.is_restored()
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        yield row.k, row.v, self.restored, str(list(self.rows)), str(list(self.things)), len(self.raw)
+        self.rows.add((row.v, [f"{row.k}", None]))
+        if row.v % 7 == 0:
+            self.rows.clear()
+        if row.v % 5 == 0:
+            self.rows.update(list(self.rows)[1:])
+        self.things.add({row.v})
+        self.raw += bytes([row.v])
+
+    def snapshot_state(self, ctx: Any) -> None:
+        out = ctx.get_raw_operator_state_output()
+        for i in range(0, len(self.raw), 9):
+            out.start_new_partition()
+            out.write(self.raw[i : i + 9])
+
+
+class UnkeyedPrices(BroadcastProcessFunction):
+    """The same rows, without a key; broadcast rows are put out by each partition."""
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        yield row.k, row.what, sorted(ctx.get_broadcast_state(PRICES).items())
+
+    def process_broadcast_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        ctx.get_broadcast_state(PRICES)[row.what] = (row.price, row.at)
+        yield -1, row.what, [(row.what, (row.price, row.at))]
+
+
+class Numbered(KeyedProcessFunction, CheckpointedFunction):
+    """A key's rows and timers, numbered over all keys of the partition."""
+
+    def initialize_state(self, ctx: Any) -> None:
+        self.numbers = ctx.get_operator_state_store().get_list_state(ListStateDescriptor("numbers", "long"))
+        self.number = sum(self.numbers.get())
+
+    def open(self, ctx: Any) -> None:
+        self.last = ctx.get_state(ValueStateDescriptor("last", "long"))
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        self.number += 1
+        yield row.k, row.v, self.last.value(), self.number
+        self.last.update(row.v)
+        ctx.timer_service().register_event_time_timer(row.t)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> None:
+        self.number += 100
+
+    def snapshot_state(self, ctx: Any) -> None:
+        self.numbers.update([self.number])

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import timedelta
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+import snapline
 from snapline import key_by, main_output, side_output
 from snapline.state.ddl import parse_schema
-from snapline.testing import Bounds, KeyedTestHarness
+from snapline.stream.broadcasting import BroadcastStream
+from snapline.testing import Bounds, KeyedTestHarness, ProcessTestHarness
 
 from .scenario import Scenario
 
@@ -41,6 +44,9 @@ def tags_of(scenario: Scenario) -> list[str]:
 
 def in_harness(scenario: Scenario) -> tuple[Result, dict[str, list[Any]]]:
     names = {"cache.max-keys": "max_keys", "chunk-rows": "chunk_rows", "max-prefetch": "max_prefetch"}
+    bounds = Bounds(**{names[name]: value for name, value in scenario.bounds})
+    if not scenario.key:
+        return in_process_harness(scenario, bounds)
     harness = KeyedTestHarness(
         scenario.function(),
         key=scenario.key,
@@ -49,13 +55,14 @@ def in_harness(scenario: Scenario) -> tuple[Result, dict[str, list[Any]]]:
         event_time=scenario.event_time,
         side_outputs=scenario.side_outputs,
         late_output=scenario.late_output,
-        bounds=Bounds(**{names[name]: value for name, value in scenario.bounds}),
+        broadcast=scenario.broadcast,
+        bounds=bounds,
     )
     results = []
     with harness:
         watermark = None
-        for batch in scenario.batches:
-            rows = list(harness.process_batch(batch))
+        for batch, rules in zip_longest(scenario.batches, scenario.broadcasts, fillvalue=()):
+            rows = list(harness.process_batch(batch, rules))
             if scenario.event_time is not None:
                 at = parse_schema(scenario.schema, "the schema").names.index(scenario.event_time)
                 newest = max(row[at] for row in batch) - scenario.delay
@@ -66,6 +73,21 @@ def in_harness(scenario: Scenario) -> tuple[Result, dict[str, list[Any]]]:
     return results, sides
 
 
+def in_process_harness(scenario: Scenario, bounds: Bounds) -> tuple[Result, dict[str, list[Any]]]:
+    harness = ProcessTestHarness(
+        scenario.function(),
+        schema=scenario.schema,
+        output=scenario.output,
+        parallelism=2,
+        side_outputs=scenario.side_outputs,
+        broadcast=scenario.broadcast,
+        bounds=bounds,
+    )
+    pairs = zip_longest(scenario.batches, scenario.broadcasts, fillvalue=())
+    results = [by_key(harness.process_batch(batch, partition=0, broadcast=rules)) for batch, rules in pairs]
+    return results, {tag: sorted(plain(tuple(row)) for row in harness.side_output(tag)) for tag in tags_of(scenario)}
+
+
 def in_spark(scenario: Scenario, spark: SparkSession, folder: Path) -> tuple[Result, dict[str, list[Any]]]:
     for name, value in scenario.bounds:
         spark.conf.set(f"spark.snapline.python.{name}", value)
@@ -74,9 +96,9 @@ def in_spark(scenario: Scenario, spark: SparkSession, folder: Path) -> tuple[Res
     frame: DataFrame = spark.readStream.schema(scenario.schema).parquet(str(source))
     if scenario.event_time is not None:
         frame = frame.withWatermark(scenario.event_time, f"{int(scenario.delay / timedelta(seconds=1))} seconds")
-    result = key_by(frame, *scenario.key).process(
-        scenario.function(), scenario.output, side_outputs=scenario.side_outputs, late_output=scenario.late_output
-    )
+    rules = folder / "rules"
+    rules.mkdir()
+    result = planned(scenario, frame, rules, spark)
     rows: list[Any] = []
     sides: dict[str, list[Any]] = {tag: [] for tag in tags_of(scenario)}
 
@@ -91,10 +113,15 @@ def in_spark(scenario: Scenario, spark: SparkSession, folder: Path) -> tuple[Res
     query = None
     results = []
     try:
-        for batch in scenario.batches:
+        for batch, broadcast in zip_longest(scenario.batches, scenario.broadcasts, fillvalue=()):
+            spark.createDataFrame(batch, scenario.schema).coalesce(1).write.mode("append").parquet(str(source))
+            if scenario.broadcast is not None and broadcast:
+                # Both are there before the query looks: they are of one micro-batch.
+                assert query is None
+                more = spark.createDataFrame(broadcast, scenario.broadcast.schema)
+                more.repartition(3).write.mode("append").parquet(str(rules))
             if query is None:
                 query = writer.start()
-            spark.createDataFrame(batch, scenario.schema).coalesce(1).write.mode("append").parquet(str(source))
             query.processAllAvailable()
             results.append(by_key(rows))
             rows.clear()
@@ -107,3 +134,16 @@ def in_spark(scenario: Scenario, spark: SparkSession, folder: Path) -> tuple[Res
         for name, _ in scenario.bounds:
             spark.conf.unset(f"spark.snapline.python.{name}")
     return results, {tag: sorted(found) for tag, found in sides.items()}
+
+
+def planned(scenario: Scenario, frame: DataFrame, rules: Path, spark: SparkSession) -> DataFrame:
+    function, output, sides = scenario.function(), scenario.output, scenario.side_outputs
+    if scenario.broadcast is not None:
+        stream = spark.readStream.schema(scenario.broadcast.schema).parquet(str(rules))
+        broadcast = BroadcastStream(stream, scenario.broadcast)
+        if not scenario.key:
+            return snapline.connect(frame, broadcast).process(function, output, parallelism=2, side_outputs=sides)
+        return key_by(frame, *scenario.key).connect(broadcast).process(function, output, side_outputs=sides)
+    if not scenario.key:
+        return snapline.process(frame, function, output, parallelism=2, side_outputs=sides)
+    return key_by(frame, *scenario.key).process(function, output, side_outputs=sides, late_output=scenario.late_output)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from snapline import KeyedProcessFunction, OutputTag
+from snapline import OutputTag
+from snapline.testing import BroadcastInput
 
 
 @dataclass(frozen=True)
@@ -18,10 +19,13 @@ class Scenario:
         delay: of the watermark on ``event_time``; it moves after each micro-batch, as Spark moves it.
         restart: the query is stopped and started again between micro-batches.
         bounds: settings of the exchange, small enough to matter.
+        key: without one the function has two partitions, of which the first gets all rows.
+        broadcasts: rows of a broadcast stream, for each micro-batch.
+        broadcast: its columns and states.
     """
 
     name: str
-    function: Callable[[], KeyedProcessFunction]
+    function: Callable[[], Any]
     schema: str
     output: str
     batches: Sequence[Sequence[tuple[Any, ...]]]
@@ -32,6 +36,8 @@ class Scenario:
     late_output: str | None = None
     restart: bool = False
     bounds: tuple[tuple[str, int], ...] = ()
+    broadcasts: Sequence[Sequence[tuple[Any, ...]]] = ()
+    broadcast: BroadcastInput | None = None
 
 
 def at(minute: int) -> datetime:

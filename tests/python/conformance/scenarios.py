@@ -6,6 +6,8 @@ import random
 from datetime import date, timedelta
 from decimal import Decimal
 
+from snapline.testing import BroadcastInput
+
 from . import functions as f
 from .scenario import Scenario, at
 
@@ -24,6 +26,18 @@ def timed_rows(seed: int, begin: int, count: int = 25) -> list[tuple[object, ...
     return [(source.randrange(4), source.randrange(1, 9), at(begin + source.randrange(10))) for _ in range(count)]
 
 
+def priced_rows(seed: int) -> list[tuple[int, str, int]]:
+    source = random.Random(seed)
+    return [(source.randrange(5), source.choice("abc"), source.randrange(1, 9)) for _ in range(20)]
+
+
+KWV = "k long, what string, v long"
+PRICED = [
+    [("a", 3, 1), ("b", 4, 2), ("a", 5, 3)],
+    [],
+    [("b", 0, 5), ("c", -1, 6), ("c", 7, 7)],
+    [("a", 2, 9), ("a", 0, 8)],
+]
 TYPES = (
     "k string, t timestamp, d date, x decimal(10,2), s string, a array<int>, m map<string,double>, "
     "n struct<b:binary,f:float>"
@@ -125,5 +139,57 @@ SCENARIOS = [
         "k long, v long, count long, other long",
         [random_rows(seed, 60, 4, 12) for seed in range(3)],
         bounds=(("chunk-rows", 7),),
+    ),
+    Scenario(
+        "a broadcast stream beside keys, and the state of all keys",
+        f.Prices,
+        KWV,
+        "k long, what string, spent long, bought array<string>, per map<string,long>, names string",
+        [priced_rows(seed) for seed in range(4)],
+        broadcasts=PRICED,
+        broadcast=BroadcastInput.of("what string, price int, at long", f.PRICES, f.NAMES, order_by="at"),
+        restart=True,
+    ),
+    Scenario(
+        "the same in tiny pages",
+        f.Prices,
+        KWV,
+        "k long, what string, spent long, bought array<string>, per map<string,long>, names string",
+        [priced_rows(seed) for seed in range(4)],
+        broadcasts=PRICED,
+        broadcast=BroadcastInput.of("what string, price int, at long", f.PRICES, f.NAMES, order_by="at"),
+        restart=True,
+        bounds=TINY,
+    ),
+    Scenario(
+        "every kind of operator state",
+        f.Kept,
+        KV,
+        "k long, v long, restored boolean, rows string, things string, raw long",
+        [random_rows(seed, 12, 3) for seed in range(3)],
+        key=(),
+        restart=True,
+        bounds=(("chunk-rows", 5),),
+    ),
+    Scenario(
+        "a broadcast stream without keys",
+        f.UnkeyedPrices,
+        KWV,
+        "k long, what string, prices array<struct<what:string,price:struct<price:long,at:long>>>",
+        [priced_rows(seed) for seed in range(4)],
+        key=(),
+        broadcasts=PRICED,
+        broadcast=BroadcastInput.of("what string, price int, at long", f.PRICES),
+        restart=True,
+    ),
+    Scenario(
+        "operator state beside keys",
+        f.Numbered,
+        KVT,
+        "k long, v long, last long, number long",
+        [[(1, v, t) for _, v, t in timed_rows(seed, 12 * seed, 9)] for seed in range(3)],
+        event_time="t",
+        restart=True,
+        bounds=(("chunk-rows", 4),),
     ),
 ]

@@ -35,7 +35,13 @@ SPARK_STATE = "org.apache.spark.sql.execution.streaming.state"
     [
         each
         for each in SCENARIOS
-        if each.name in {"every kind of state, in tiny epochs", "timers", "time to live in event time"}
+        if each.name
+        in {
+            "every kind of state, in tiny epochs",
+            "timers",
+            "time to live in event time",
+            "every kind of operator state",
+        }
     ],
     ids=lambda scenario: scenario.name,
 )

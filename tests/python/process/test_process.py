@@ -21,6 +21,7 @@ from .runs import FileQuery
 # Workers cannot import the tests.
 cloudpickle.register_pickle_by_value(functions)
 
+FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 COUNTED = "subtask int, split int, number long"
 KINDS = "subtask int, v long, split array<long>, union array<long>, raw array<long>, same long"
 
@@ -36,12 +37,19 @@ def counting(parallelism: int | None) -> Any:
     return lambda ticks: snapline.process(ticks, CountingSource(), COUNTED, parallelism=parallelism)
 
 
-def test_a_source_goes_on_where_it_was_over_restarts(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("checkpoint_format", [1, 2])
+def test_a_source_goes_on_where_it_was_over_restarts(
+    spark: SparkSession, tmp_path: Path, checkpoint_format: int
+) -> None:
+    spark.conf.set(FORMAT, checkpoint_format)
     query = FileQuery(spark, tmp_path, counting(3), ticks="v long")
     rows = []
-    for _ in range(3):
-        query.add("ticks", [(v,) for v in range(3)], files=3)
-        rows += query.run()
+    try:
+        for _ in range(3):
+            query.add("ticks", [(v,) for v in range(3)], files=3)
+            rows += query.run()
+    finally:
+        spark.conf.unset(FORMAT)
     found = numbers(rows)
     assert sorted(found) == list(range(SPLITS))
     assert all(each == list(range(3)) for each in found.values())
@@ -88,6 +96,9 @@ def test_without_state_nothing_is_shuffled_and_batches_are_columns(spark: SparkS
     assert len(re.findall("Exchange", plan)) == len(re.findall("Exchange", explained(rows)))
     assert sorted(row.v for row in result.collect()) == [2 * v for v in range(1000)]
     assert sorted(snapline.process(rows, Plain(), "v long").collect()) == [(v + 1,) for v in range(1000)]
+    # One partition of input is not one of output: what comes next has to gather them.
+    spread = snapline.process(rows.coalesce(1), Plain(), "v long", parallelism=3)
+    assert spread.agg({"v": "count"}).collect() == [(1000,)]
 
 
 def explained(df: DataFrame) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -147,7 +148,7 @@ class Resets(KeyedBroadcastProcessFunction):
         yield row.k, self.last.value(), ctx.get_broadcast_state(RULES).get("reset")
         self.last.update(row.v)
 
-    def process_broadcast_element(self, row: Any, ctx: Any) -> Iterator[Any] | None:
+    def process_broadcast_element(self, row: Any, ctx: Any) -> list[Any]:
         ctx.get_broadcast_state(RULES)[row.name] = row.v
         seen: list[Any] = []
 
@@ -207,10 +208,8 @@ def harness_of(function: Any) -> ProcessTestHarness:
 def test_what_cannot_be_is_refused_before_anything_runs() -> None:
     with pytest.raises(InvalidConfiguration, match="where a ListStateDescriptor belongs"):
         harness_of(_Asks(lambda store: store.get_list_state(RULES)))
+    ttl = StateTtlConfig(timedelta(days=1))
     with pytest.raises(InvalidConfiguration, match="has ttl, which is for keyed state"):
-        from datetime import timedelta
-
-        ttl = StateTtlConfig(timedelta(days=1))
         harness_of(_Asks(lambda store: store.get_list_state(ListStateDescriptor("x", "long", ttl=ttl))))
 
     def two(store: Any) -> None:
@@ -237,3 +236,40 @@ class _Fails(Factor):
 def test_errors_say_where() -> None:
     with pytest.raises(FunctionFailed, match=r"process_broadcast_element of _Fails raised .*no such rule.*name='a'"):
         factor(_Fails()).process_batch([], broadcast=[("a", 1, 1)])
+
+
+class Counted(KeyedProcessFunction, CheckpointedFunction):
+    """Keyed state, and a count of the partition's rows."""
+
+    def initialize_state(self, ctx: Any) -> None:
+        self.counts = ctx.get_operator_state_store().get_list_state(ListStateDescriptor("counts", "long"))
+        self.count = sum(self.counts)
+
+    def open(self, ctx: Any) -> None:
+        self.last = ctx.get_state(LAST)
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[Any]:
+        self.count += 1
+        yield row.k, self.last.value(), self.count
+        self.last.update(row.v)
+        ctx.timer_service().register_processing_time_timer(ctx.timer_service().current_processing_time())
+
+    def on_timer(self, timestamp: int, ctx: Any) -> None:
+        self.count += 100
+
+    def snapshot_state(self, ctx: Any) -> None:
+        self.counts.update([self.count])
+
+
+def test_a_keyed_function_may_have_operator_state_too() -> None:
+    with KeyedTestHarness(
+        Counted(), key="k", schema="k long, v long", output="k long, last long, count long", bounds=Bounds(max_keys=2)
+    ) as harness:
+        assert harness.process_batch([(1, 10), (2, 20), (3, 30)]) == [(1, None, 1), (2, None, 2), (3, None, 3)]
+        # The snapshot is taken after the timers.
+        assert harness.state("counts") == [303]
+        assert harness.process_batch([(1, 11)]) == [(1, 10, 304)]
+        snapshot = harness.snapshot()
+        harness.process_batch([(1, 12)])
+        harness.restore(snapshot)
+        assert harness.process_batch([(1, 13)]) == [(1, 11, 405)]

@@ -98,7 +98,7 @@ class BroadcastContext:
 
 
 def _named(states: Mapping[str, Any], descriptor: MapStateDescriptor) -> Any:
-    name = getattr(descriptor, "name", descriptor)
+    name = descriptor.name
     if name not in states:
         raise InvalidConfiguration(
             f"broadcast state {name!r}, which the query does not have.",

@@ -22,7 +22,8 @@ class FunctionKind(Enum):
     @property
     def base(self) -> type[Any]:
         """The class that users extend."""
-        return self.value
+        base: type[Any] = self.value
+        return base
 
     @property
     def is_keyed(self) -> bool:

@@ -82,13 +82,14 @@ def batch_type_of(function: Any) -> BatchType:
     Raises:
         InvalidConfiguration: that is nothing it can get.
     """
-    if function.batch_type is not None:
-        if function.batch_type not in ("arrow", "pandas", "polars"):
+    wanted: BatchType | None = function.batch_type
+    if wanted is not None:
+        if wanted not in ("arrow", "pandas", "polars"):
             raise InvalidConfiguration(
                 f"{type(function).__name__}.batch_type is {function.batch_type!r}.",
                 'set it to "arrow", "pandas" or "polars".',
             )
-        return function.batch_type
+        return wanted
     code = type(function).process_batch.__code__
     name = code.co_varnames[code.co_argcount - 2] if code.co_argcount > 2 else "batch"
     annotation = type(function).process_batch.__annotations__.get(name, "")

@@ -54,6 +54,11 @@ class Plan:
         return int(self._node.order().size()) > 0
 
     @property
+    def has_key(self) -> bool:
+        """Of Snapline's function: whether its rows have keys."""
+        return int(self._node.keys().size()) > 0
+
+    @property
     def drops_columns(self) -> bool:
         """Of a deduplication: whether rows that it takes for equal may differ in other columns."""
         return int(self._node.keys().size()) < int(self._node.child().output().size())

@@ -73,7 +73,14 @@ def of_node(node: Plan) -> Iterator[Obstacle]:
             "choose rows by their content, such as pmod(hash(key), 100) < 10",
             fatal=True,
         )
-    if node.name == "KeyedProcess" and not node.has_order:
+    if node.name in ("KeyedConnect", "KeyedProcess") and not node.has_key:
+        yield Obstacle(
+            "a function without a key gets its rows in the partitions and in the order of its input",
+            "read a source that splits a batch again as before, without repartition() or a join in between; or see "
+            "that the function does not depend on it",
+            fatal=False,
+        )
+    elif node.name in ("KeyedConnect", "KeyedProcess") and not node.has_order:
         yield Obstacle(
             "a keyed function gets the rows of a key in no fixed order",
             "fix it with key_by(...).order_by(...), or see that the function does not depend on it",

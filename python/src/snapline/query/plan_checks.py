@@ -31,6 +31,7 @@ _STATEFUL = {
     "FlatMapGroupsInPandasWithState",
     "FlatMapGroupsWithState",
     "GlobalLimit",
+    "KeyedConnect",
     "KeyedProcess",
     "TransformWithState",
     "TransformWithStateInPySpark",

@@ -90,7 +90,8 @@ class ProcessTestHarness:
         self._partitions = self._make_partitions(parallelism)
 
     def _make_partitions(self, count: int) -> list[Operator]:
-        job, result, schema = self._plan.job, self._plan.result, self._broadcast and self._broadcast.schema
+        job, result = self._plan.job, self._plan.result
+        schema = None if self._broadcast is None else self._broadcast.schema
         return [
             Operator(job, self._rows, result, DictStore(), self._zone, self._bounds, schema, partition, count)
             for partition in range(count)

@@ -165,8 +165,9 @@ private[snapline] class KeyedProcessExec(
   )
 
   override def outputPartitioning: Partitioning =
-    if (spec.keyed || !isStreaming) super.outputPartitioning
-    else UnknownPartitioning(getStateInfo.numPartitions)
+    if (spec.keyed) super.outputPartitioning
+    else if (isStreaming) UnknownPartitioning(getStateInfo.numPartitions)
+    else spec.parallelism.fold(super.outputPartitioning)(UnknownPartitioning(_))
 
   /** Spark replaces the second child only where there is initial state. */
   override protected def withNewChildrenInternal(newLeft: SparkPlan, newRight: SparkPlan): TransformWithStateExec =

@@ -1,0 +1,59 @@
+"""A driver is killed with SIGKILL while a source-like function runs; its sequences go on exactly."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from .functions import SPLITS
+
+BATCHES = 12
+CHILD = Path(__file__).parent / "killed.py"
+
+
+def committed(folder: Path) -> int:
+    commits = folder / "checkpoint" / "commits"
+    return sum(1 for each in commits.iterdir() if each.name.isdigit()) if commits.is_dir() else 0
+
+
+@pytest.mark.parametrize("interval", [0, 3], ids=["every batch", "interval"])
+def test_nothing_is_lost_and_nothing_comes_twice(spark: SparkSession, tmp_path: Path, interval: float) -> None:
+    ticks = spark.createDataFrame([(v,) for v in range(3 * BATCHES)], "v long")
+    ticks.repartitionByRange(3 * BATCHES, "v").write.parquet(str(tmp_path / "ticks"))
+    source = random.Random(5)
+    log = tmp_path / "log"
+    for wanted in (2, 6, None):
+        # A group of its own, so that the JVM goes at the same moment.
+        command = [sys.executable, str(CHILD), str(tmp_path), str(interval)]
+        with log.open("wb") as errors:
+            child = subprocess.Popen(command, stderr=errors, start_new_session=True)
+        try:
+            deadline = time.monotonic() + 240
+            while wanted is not None and committed(tmp_path) < wanted and child.poll() is None:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            if wanted is None:
+                assert child.wait(timeout=240) == 0, log.read_text()[-3000:]
+            else:
+                assert child.poll() is None, log.read_text()[-3000:]
+                # Anywhere within the micro-batch that follows.
+                time.sleep(source.random() * 0.5)
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+    found = defaultdict(list)
+    for row in spark.read.parquet(str(tmp_path / "out")).collect():
+        found[row.split].append(row.number)
+    assert {split: sorted(each) for split, each in found.items()} == {
+        split: list(range(BATCHES)) for split in range(SPLITS)
+    }
