@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .life import Lives
+from .life import JOB, Lives
 from .orders import Orders
 from .rows import make_rows, results, write_files
 from .sinks import read_batch_files
@@ -13,7 +14,14 @@ from .sinks import read_batch_files
 ROWS, FILES = 480, 24
 
 
-def make_lives(folder: Path, checkpoint: str, **more: object) -> Lives:
+def make_lives(
+    folder: Path,
+    checkpoint: str,
+    *,
+    command: Sequence[str] = JOB,
+    environment: Mapping[str, str] | None = None,
+    **more: object,
+) -> Lives:
     """With input for 24 batches, and these orders besides."""
     folder.mkdir(exist_ok=True)
     rows = make_rows(ROWS)
@@ -27,7 +35,7 @@ def make_lives(folder: Path, checkpoint: str, **more: object) -> Lives:
         state=str(folder / "state.json"),
         local=str(folder / "local"),
     )
-    return Lives(folder, rows, replace(orders, **more))  # type: ignore[arg-type]
+    return Lives(folder, rows, replace(orders, **more), command, environment)  # type: ignore[arg-type]
 
 
 def check_batches(lives: Lives) -> None:

@@ -1,6 +1,6 @@
 """A query in a process that may be killed: `python -m integration.systems.job ORDERS.json`.
 
-It prints `session`, then `batch N` for each batch that is done, and `ended`.
+It prints where its snapline is, then `batch N` for each batch that is done, and `ended`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def make_session(orders: Orders) -> SparkSession:
         "spark.sql.streaming.stateStore.maintenanceInterval": "1s",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.streaming.pollingDelay": "100",
-        "spark.jars": ",".join(orders.jars),
+        **({"spark.jars": ",".join(orders.jars)} if orders.jars else {}),
         **orders.conf,
     }
     builder = SparkSession.builder.master(orders.master).appName("systems")
@@ -113,15 +113,17 @@ def run(session: SparkSession, orders: Orders, interval: float | None) -> None:
 
 
 def tell_of_batches(query: Any, over: threading.Event) -> None:
-    newest = -1
+    newest = None
     while not over.wait(0.05):
         try:
             progress = query.lastProgress
         except Exception:  # between two runs there may be none to ask
             continue
-        if progress is not None and progress["batchId"] > newest and progress["numInputRows"]:
-            newest = progress["batchId"]
-            print(f"batch {newest}", flush=True)
+        if progress is not None and progress["numInputRows"] and progress["batchId"] != newest:
+            found = int(progress["batchId"])
+            for number in range(found if newest is None else newest + 1, found + 1):
+                print(f"batch {number}", flush=True)
+            newest = found
 
 
 def state(session: SparkSession, orders: Orders) -> list[list[int]]:
@@ -135,7 +137,7 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(name)s: %(message)s")
     logging.getLogger("py4j").setLevel(logging.ERROR)
     session = make_session(orders)
-    print("session", flush=True)
+    print(f"snapline of {snapline.__file__}", flush=True)
     run(session, orders, orders.interval)
     if orders.ends:
         if orders.interval is not None:

@@ -7,6 +7,7 @@ import os
 import random
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,14 +15,25 @@ from .orders import Orders
 from .process import Process
 from .rows import Row, final_state
 
+JOB = (sys.executable, "-m", "integration.systems.job")
 SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
 
 
 class Lives:
     """Of one checkpoint, one after the other; logs and orders are numbered files in a folder."""
 
-    def __init__(self, folder: Path, rows: list[Row], orders: Orders) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        rows: list[Row],
+        orders: Orders,
+        command: Sequence[str] = JOB,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """`command` takes the path of the orders."""
         self.folder = folder
+        self._command = command
+        self._environment = {"SPARK_LOCAL_IP": "127.0.0.1", **(environment or {})}
         self.rows = rows
         self.orders = orders
         self._chance = random.Random(SEED)
@@ -32,8 +44,7 @@ class Lives:
         orders = self.folder / f"life-{self._count}.json"
         self._count += 1
         replace(self.orders, **changes).write(orders)  # type: ignore[arg-type]
-        command = [sys.executable, "-m", "integration.systems.job", str(orders)]
-        return Process(command, orders.with_suffix(".log"), environment={"SPARK_LOCAL_IP": "127.0.0.1"})
+        return Process([*self._command, str(orders)], orders.with_suffix(".log"), environment=self._environment)
 
     def kill_one(self, batches: int) -> None:
         """SIGKILL to the driver, some moments after so many batches of its own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,9 +164,16 @@ def _operator(item: dict[str, Any]) -> OperatorHandles:
     if not stores or len({store.name for store in stores}) < len(stores):
         raise BadMeta(f"operator {number} has no store, or one twice")
     for store in stores:
-        if sorted(handle.partition for handle in store.partitions) != list(range(parallelism)):
+        if not _are_all(store.partitions, parallelism):
             raise BadMeta(f"store {store.name} of operator {number} has not {parallelism} partitions")
     return OperatorHandles(number, need(item, "name", str), parallelism, stores)
+
+
+def _are_all(partitions: Sequence[PartitionHandle], parallelism: int) -> bool:
+    """Whether each is there once. The number is believed last: whoever made it up could ask for any memory."""
+    return len(partitions) == parallelism == len({handle.partition for handle in partitions}) and all(
+        handle.partition < parallelism for handle in partitions
+    )
 
 
 def _store(item: dict[str, Any]) -> StoreHandles:

@@ -168,7 +168,7 @@ def _savepoint(meta: dict[str, Any]) -> SavepointMetadata:
 
 def _file(item: dict[str, Any]) -> SavepointFile:
     name = need(item, "name", str)
-    if name.startswith("/") or any(part in ("", ".", "..") for part in name.split("/")):
+    if "\0" in name or name.startswith("/") or any(part in ("", ".", "..") for part in name.split("/")):
         raise BadMeta("the name of a file leaves the folder")
     return SavepointFile(name, count(item, "length"), count(item, "crc32c"))
 

@@ -9,6 +9,7 @@ import io.snapline.snapshot.{MergedPlace, VersionRef}
 /** `_metadata` as JSON (docs/FORMAT.md section 9). Unknown members are ignored, missing ones are damage. */
 private[checkpoint] object MetadataJson {
   private val Kind = "checkpoint"
+  private val StoreName = "[A-Za-z0-9][A-Za-z0-9_.-]*"
   private val mapper = new ObjectMapper
 
   def bytes(metadata: CheckpointMetadata): Array[Byte] = {
@@ -74,11 +75,15 @@ private[checkpoint] object MetadataJson {
     int(json, "parallelism"),
     items(json, "stores").map { store =>
       StoreMetadata(
-        text(store, "name"),
+        storeName(text(store, "name")),
         items(store, "partitions").map(p => PartitionMetadata(int(p, "partition"), handle(p)))
       )
     }
   )
+
+  /** It becomes the name of a folder, in which files are deleted: one that leads out of the checkpoint is none. */
+  private def storeName(name: String): String =
+    if (name.matches(StoreName)) name else throw new IllegalArgumentException(s"$name is no name of a store")
 
   private def handle(json: JsonNode): StateHandle = {
     val uploaded = member(json, "uploaded", _.isObject)

@@ -7,6 +7,7 @@ import java.nio.file.attribute.PosixFilePermissions
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.util.functional.FutureIO
 
 import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure}
 
@@ -81,7 +82,8 @@ final class HadoopCheckpointStorage(root: Path, configuration: Configuration) ex
     val path = new Path(root, name)
     wrap("open", path) {
       val status = fileSystem.getFileStatus(path)
-      val stream = fileSystem.open(path)
+      // An object store need not be asked for the length a second time.
+      val stream = FutureIO.awaitFuture(fileSystem.openFile(path).withFileStatus(status).build())
       new StoredInput {
         override val length: Long = status.getLen
         override def readFully(position: Long, target: Array[Byte], offset: Int, count: Int): Unit =

@@ -1,0 +1,60 @@
+"""A Delta table as the sink: it passes over a batch that it has, by the query's id and the number of the batch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from .artifacts import SCALA, jar
+from .files_query import make_lives
+from .rows import results
+
+VERSION = "4.4.0"
+MODES = [
+    pytest.param(None, 1, id="every-batch-1"),
+    pytest.param(1.0, 1, id="interval-1"),
+    pytest.param(1.0, 2, id="interval-2"),
+]
+
+
+@pytest.fixture(scope="module")
+def jars() -> list[str]:
+    return [
+        str(jar(f"io.delta:delta-spark_4.2_{SCALA}:{VERSION}")),
+        str(jar(f"io.delta:delta-storage:{VERSION}")),
+    ]
+
+
+def rows_of(table: Path) -> list[tuple[int, ...]]:
+    """By its log alone."""
+    files: set[str] = set()
+    for entry in sorted((table / "_delta_log").glob("*.json")):
+        actions = [json.loads(line) for line in entry.read_text().splitlines()]
+        files |= {action["add"]["path"] for action in actions if "add" in action}
+        files -= {action["remove"]["path"] for action in actions if "remove" in action}
+    rows = [row for name in files for row in pq.read_table(table / name).to_pylist()]
+    return sorted((tuple(row.values()) for row in rows), key=lambda row: row[1])
+
+
+@pytest.mark.parametrize(("interval", "version"), MODES)
+def test_killed_drivers(jars: list[str], tmp_path: Path, interval: float | None, version: int) -> None:
+    lives = make_lives(
+        tmp_path,
+        str(tmp_path / "checkpoint"),
+        sink="delta",
+        sink_options={"path": str(tmp_path / "table")},
+        jars=jars,
+        interval=interval,
+        format=version,
+        conf={
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        },
+    )
+    for batches in (3, 1, 4):
+        lives.kill_one(batches)
+    lives.end()
+    assert rows_of(tmp_path / "table") == [tuple(result) for result in results(lives.rows)]

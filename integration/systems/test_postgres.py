@@ -1,0 +1,68 @@
+"""PostgreSQL as a sink of foreachBatch that has each batch once: killed drivers, a server that stalls and dies."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .artifacts import jar
+from .files_query import make_lives
+from .life import Lives
+from .postgres import Postgres
+from .rows import results
+
+MODES = [pytest.param(None, 2, id="every-batch"), pytest.param(1.0, 1, id="interval")]
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    postgres = Postgres(tmp_path_factory.mktemp("postgres"))
+    postgres.start()
+    try:
+        yield postgres
+    finally:
+        postgres.process.kill()
+
+
+def lives_into(postgres: Postgres, table: str, folder: Path, **more: object) -> Lives:
+    postgres.run(f"create table {table} (k int, seq bigint, n bigint, total bigint, batch bigint)")
+    postgres.run(f"create table {table}_batches (id bigint primary key)")
+    driver = str(jar("org.postgresql:postgresql:42.7.8"))
+    sink = {"port": str(postgres.port), "table": table}
+    return make_lives(folder, str(folder / "checkpoint"), sink="postgres", sink_options=sink, jars=[driver], **more)
+
+
+def check_table(postgres: Postgres, table: str, lives: Lives) -> None:
+    """Each row once, with what its key had then."""
+    found = [tuple(row) for row in postgres.run(f"select k, seq, n, total from {table} order by seq")]
+    assert found == [tuple(result) for result in results(lives.rows)]
+
+
+@pytest.mark.parametrize(("interval", "version"), MODES)
+def test_killed_drivers(postgres: Postgres, tmp_path: Path, interval: float | None, version: int) -> None:
+    table = f"killed_{version}"
+    lives = lives_into(postgres, table, tmp_path, interval=interval, format=version)
+    for batches in (4, 1, 5):
+        lives.kill_one(batches)
+    lives.end()
+    check_table(postgres, table, lives)
+
+
+def test_a_server_that_stalls_and_dies(postgres: Postgres, tmp_path: Path) -> None:
+    lives = lives_into(postgres, "stalls", tmp_path, interval=1.0, restarts=60)
+    with lives.start() as life:
+        life.wait_for("\nbatch 2\n")
+        postgres.process.signal(signal.SIGSTOP)
+        time.sleep(5)
+        postgres.process.signal(signal.SIGCONT)
+        life.wait_for("\nbatch 5\n")
+        postgres.process.kill()
+        time.sleep(3)
+        postgres.start()
+        life.wait_for("\nbatch 10\n", 180)
+    lives.end()
+    check_table(postgres, "stalls", lives)
