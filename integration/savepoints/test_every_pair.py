@@ -11,15 +11,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from snapline.savepoint import create_savepoint, restore_savepoint
+from tests.python.query.real_query import make_session
 from tests.python.savepoint.queries import QUERIES, StatefulQuery
-from tests.python.savepoint.session import make_session
 
 NUMBERS = (1, 2, 3, 4, 6, 8, 12, 200)
 
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    session = make_session()
+    session = make_session("pairs", changelogs=2)
     yield session
     session.stop()
 

@@ -68,7 +68,7 @@ class Orders:
     def _run(self, result: DataFrame, output: Path | None) -> None:
         writer = result.writeStream.option("checkpointLocation", str(self.checkpoint)).trigger(availableNow=True)
         if output is None:
-            query = writer.outputMode("update").foreachBatch(lambda batch, _: batch.collect() and None).start()
+            query = writer.outputMode("update").foreachBatch(lambda batch, _: batch.foreach(lambda row: None)).start()
         else:
             query = writer.format("parquet").start(str(output))
         query.awaitTermination()

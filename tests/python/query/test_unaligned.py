@@ -43,7 +43,7 @@ class Chain(KeyedProcessFunction):
 
     def process_element(self, row: Any, ctx: Context) -> Iterator[Any]:
         time.sleep(self.seconds_a_row)
-        ctx.timer_service().register_event_time_timer(ctx.timestamp() + 45_000)
+        ctx.timer_service().register_event_time_timer((ctx.timestamp() or 0) + 45_000)
         yield row.key, "row", row.value, self._next(row.value), ctx.current_watermark()
 
     def on_timer(self, timestamp: int, ctx: Context) -> Iterator[Any]:
@@ -59,9 +59,7 @@ class Chains(RealQuery):
 
     def chains(self) -> DataFrame:
         keyed = key_by(self.rows("input", "30 seconds"), "key").order_by("time", "value")
-        return keyed.process(
-            Chain(self.seconds_a_row), "key int, kind string, value long, chain long, watermark long"
-        )
+        return keyed.process(Chain(self.seconds_a_row), "key int, kind string, value long, chain long, watermark long")
 
     def writer(self, **trigger: Any) -> Any:
         writer = self.chains().writeStream.format("parquet").option("path", str(self.work / "output"))
@@ -72,7 +70,9 @@ class Chains(RealQuery):
         query = snapline.start(self.writer(availableNow=True), config)
         query.awaitTermination()
         return [
-            progress["stateOperators"][0]["customMetrics"] for progress in query.recentProgress if progress["stateOperators"]
+            progress["stateOperators"][0]["customMetrics"]
+            for progress in query.recentProgress
+            if progress["stateOperators"]
         ]
 
     def rows_out(self) -> list[tuple[object, ...]]:
@@ -172,8 +172,12 @@ def test_a_query_is_drained_before_its_last_savepoint(slow: Chains, tmp_path: Pa
 REFUSED = {
     "an aggregation": (lambda df: df.groupBy("key").count(), "Aggregate"),
     "one behind a function": (
-        lambda df: key_by(df, "key").process(Chain(0), "key int, kind string, value long, chain long, w long")
-        .groupBy("key").count(),
+        lambda df: (
+            key_by(df, "key")
+            .process(Chain(0), "key int, kind string, value long, chain long, w long")
+            .groupBy("key")
+            .count()
+        ),
         "Aggregate",
     ),
     "no state": (lambda df: df.where("value > 1"), "no keyed function"),

@@ -102,10 +102,14 @@ class Runs:
         marked = self._files.exists(UNALIGNED_MARK)
         if self._config.unaligned and not marked:
             self._files.write_new(UNALIGNED_MARK, b"")
-        elif marked and not self._config.unaligned and not self._config.takes_checkpoints:
-            if self._recovery.unfinished() < 0 and not rows_wait(self._files):
-                self._files.delete(UNALIGNED_MARK)
-                self._files.delete(CUTS)
+        elif marked and self._is_like_any_other and self._recovery.unfinished() < 0 and not rows_wait(self._files):
+            self._files.delete(UNALIGNED_MARK)
+            self._files.delete(CUTS)
+
+    @property
+    def _is_like_any_other(self) -> bool:
+        """Whether no replay will reach back before this start, and no batch will be cut."""
+        return not (self._config.unaligned or self._config.takes_checkpoints)
 
     def drain(self) -> None:
         """Processes rows that wait, into the sink, and no new ones. No query runs, before or after.

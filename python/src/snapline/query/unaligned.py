@@ -42,7 +42,7 @@ def _was_cut(files: Files, name: str) -> bool:
 
 
 def plan_batch_without_data(files: Files, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
-    """Plans the batch after the newest one, with no new rows: rows that wait are then processed although no others come.
+    """Plans the batch after the newest one, with no new rows, so that rows that wait need no others.
 
     Spark plans such a batch by itself as long as a query runs, and not after it was started again. No query may run.
     """
