@@ -17,6 +17,7 @@ from snapline_bench import (
     provider,
     recovery,
     restart,
+    skew,
     slow,
     tab,
     workers,
@@ -98,7 +99,21 @@ MERGING = bench_of("file-merging", merging)
 TAB = bench_of("checkpoints-tab", tab)
 RECOVERY = bench_of("recovery", recovery)
 BROADCAST = bench_of("broadcast", broadcast)
+SKEW = bench_of("skew", skew)
 BENCHES = {
     bench.name: bench
-    for bench in (AGGREGATION, INCREMENTAL, RESTART, *KEYED, LATENCY, WORKERS, SLOW, MERGING, TAB, RECOVERY, BROADCAST)
+    for bench in (
+        AGGREGATION,
+        INCREMENTAL,
+        RESTART,
+        *KEYED,
+        LATENCY,
+        WORKERS,
+        SLOW,
+        MERGING,
+        TAB,
+        RECOVERY,
+        BROADCAST,
+        SKEW,
+    )
 }

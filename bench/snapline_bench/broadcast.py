@@ -13,12 +13,13 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from snapline_bench import cpu, provider
+from snapline_bench import cpu
 from snapline_bench.events import KeyedEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import OURS, Provider
 from snapline_bench.session import open_session
+from snapline_bench.snapline_only import sessions
 from snapline_bench.stream import Stream, Workload, summary
 
 ONE = "one"
@@ -55,17 +56,7 @@ GOALS = [
 
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
-    """Snapline's jar serves all."""
-    found = provider.find_snapline_jar(jar)
-    if found is None:
-        raise SystemExit("no jar of Snapline: build it or give --jar PATH")
-    ours = {
-        "spark.sql.extensions": "io.snapline.spark.SnaplineExtension",
-        "spark.plugins": "io.snapline.spark.plugin.SnaplinePlugin",
-        **settings,
-    }
-    store = provider.snapline_provider(found, ours)
-    return [Provider(name, TITLES[name], store.class_name, store.settings, store.jars) for name in names]
+    return sessions(names, TITLES, jar, settings)
 
 
 def measure(job: Job) -> Result:
