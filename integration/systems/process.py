@@ -95,11 +95,6 @@ class Process:
             self._popen.stdin.close()
         self._wait_for_group()
 
-    def stop(self, seconds: float = 60) -> None:
-        """As it is asked to end well."""
-        self._popen.terminate()
-        self.wait(seconds)
-
     def signal(self, number: signal.Signals) -> None:
         """To the whole group; nothing if it is gone."""
         try:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,10 +41,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def submit(folder: Path, *options: str) -> list[str]:
-    """The command that runs `job.py` by Spark's launcher."""
+    """The command that runs `job.py` by Spark's launcher. The executors get it by --py-files."""
     script = folder / "submitted.py"
     script.write_text("from integration.systems.job import main\n\nmain()\n")
-    return [str(SUBMIT), *options, str(script)]
+    modules = folder / "modules.zip"
+    with zipfile.ZipFile(modules, "w") as archive:
+        for package in ("integration/", "integration/systems/"):
+            archive.writestr(f"{package}__init__.py", "")
+        for name in ("job", "orders", "sinks"):
+            archive.write(Path(__file__).with_name(f"{name}.py"), f"integration/systems/{name}.py")
+    return [str(SUBMIT), *options, "--py-files", str(modules), str(script)]
 
 
 def test_spark_submit_with_the_jar(cluster: Standalone, tmp_path: Path) -> None:
@@ -57,6 +64,7 @@ def test_spark_submit_with_the_jar(cluster: Standalone, tmp_path: Path) -> None:
         restarts=60,
         conf={"spark.executor.memory": "512m"},
         command=command,
+        environment={"PYSPARK_PYTHON": sys.executable},
     )
     with lives.start() as life:
         life.wait_for("\nbatch 2\n", 240)

@@ -10,6 +10,7 @@ import pytest
 
 from .artifacts import SCALA, jar
 from .files_query import make_lives
+from .life import Lives
 from .rows import results
 
 VERSION = "4.4.0"
@@ -39,13 +40,12 @@ def rows_of(table: Path) -> list[tuple[int, ...]]:
     return sorted((tuple(row.values()) for row in rows), key=lambda row: row[1])
 
 
-@pytest.mark.parametrize(("interval", "version"), MODES)
-def test_killed_drivers(jars: list[str], tmp_path: Path, interval: float | None, version: int) -> None:
-    lives = make_lives(
-        tmp_path,
-        str(tmp_path / "checkpoint"),
+def lives_into(folder: Path, jars: list[str], interval: float | None, version: int) -> Lives:
+    return make_lives(
+        folder,
+        str(folder / "checkpoint"),
         sink="delta",
-        sink_options={"path": str(tmp_path / "table")},
+        sink_options={"path": str(folder / "table")},
         jars=jars,
         interval=interval,
         format=version,
@@ -54,7 +54,33 @@ def test_killed_drivers(jars: list[str], tmp_path: Path, interval: float | None,
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         },
     )
+
+
+def newest(lives: Lives, log: str) -> int:
+    folder = Path(lives.orders.checkpoint) / log
+    return max((int(path.name) for path in folder.iterdir() if path.name.isdigit()), default=-1)
+
+
+@pytest.mark.parametrize(("interval", "version"), MODES)
+def test_killed_drivers(jars: list[str], tmp_path: Path, interval: float | None, version: int) -> None:
+    lives = lives_into(tmp_path, jars, interval, version)
     for batches in (3, 1, 4):
         lives.kill_one(batches)
+    lives.end()
+    assert rows_of(tmp_path / "table") == [tuple(result) for result in results(lives.rows)]
+
+
+@pytest.mark.parametrize("interval", [None, 3600])
+def test_a_driver_that_dies_between_the_commit_of_delta_and_that_of_spark(
+    jars: list[str], tmp_path: Path, interval: float | None
+) -> None:
+    """In format 2, where Spark by itself does not start again: the commit has to name states that no task reported."""
+    lives = lives_into(tmp_path, jars, interval, 2)
+    lives.kill_one(3)
+    while newest(lives, "offsets") > newest(lives, "commits"):
+        lives.kill_one(1)
+    batch = newest(lives, "commits")
+    for name in (str(batch), f".{batch}.crc"):
+        (Path(lives.orders.checkpoint) / "commits" / name).unlink(missing_ok=True)
     lives.end()
     assert rows_of(tmp_path / "table") == [tuple(result) for result in results(lives.rows)]

@@ -210,3 +210,14 @@ def test_a_replay_whose_input_is_gone_says_so_and_goes_on_when_it_is_back(spark:
     lived.go_on()
     assert query.output() == lived.output()
     assert query.state(query.batches("commits")[-1]) == lived.state(lived.batches("commits")[-1])
+
+
+def test_forced_a_replay_passes_over_input_that_is_gone(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    query = RealQuery(spark, tmp_path)
+    query.add_input(0, 3)
+    start(query).awaitTermination()
+    (tmp_path / "input" / "001.json").unlink()
+    start(query, CheckpointConfig(interval=timedelta(hours=1), forced=True)).awaitTermination()
+    assert any("input/001.json" in record.message for record in caplog.records if record.levelname == "WARNING")

@@ -35,7 +35,7 @@ class Recovery:
 
     A batch that was planned and not committed is run too, because the sink may have it already. Where the sink is known
     to, the commit entry stays, and the query goes on with the next batch. Else the entry is taken away again: the real
-    sink runs the batch a second time, which makes that state again, or passes over it without running it (Delta), so
+    sink runs the batch a second time, which makes that state again, or passes over it without running it, so
     that without the first run its state would be nowhere.
     """
 

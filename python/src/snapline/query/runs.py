@@ -57,7 +57,7 @@ class Runs:
         self._choice = CheckpointChoice(files)
         self._recovery = Recovery(files)
         self._input = FileInput(files)
-        self._sink = SinkLog.of(writer, path, table)
+        self._sink = SinkLog.of(writer, path, table, files)
         self._restored: CheckpointRef | None = None
         self.driver = self._register()
 
