@@ -20,6 +20,7 @@ import org.apache.hadoop.conf.Configuration;
  * Two advices on Spark's state store classes, woven in when they are loaded.
  *
  * <p>Every StateStoreProvider.init() is counted by provider class: it tells whether a test really used the provider under test.
+ * It is there too that a provider is given the state backend under test.
  *
  * <p>In redirected suites StateStoreProvider.create() makes the provider under test where Spark asks for its RocksDB provider.
  * Offline repartition and the reader of all column families accept that one by class name only.
