@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from snapline_bench import cpu
+from snapline_bench import cpu, provider
 from snapline_bench.events import KeyedEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
