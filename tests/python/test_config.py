@@ -94,7 +94,8 @@ def test_settings_of_checkpoints_are_those_of_checkpoint_config() -> None:
         {"mode": "AT_LEAST_ONCE"},
         {"num-retained": "0"},
         {"min-pause": "1 s", "max-concurrent-checkpoints": "2"},
-        {"unaligned.enabled": "true"},
+        {"unaligned.enable": "true"},
+        {"unaligned.at-limit": "wait"},
     ],
 )
 def test_settings_of_checkpoints_that_do_not_fit_are_refused_by_name(bad: dict[str, str]) -> None:
