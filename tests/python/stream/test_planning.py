@@ -57,6 +57,10 @@ def test_the_result_has_the_columns_and_a_nullable_struct_per_side_output() -> N
     assert planned.spec_json() == {
         "states": [],
         "mode": "element",
+        "keyed": True,
+        "broadcast": False,
+        "operator_states": [],
+        "parallelism": None,
         "metrics": [],
         "late_output": "late",
         "side_outputs": ["odd", "late"],
