@@ -13,6 +13,8 @@ from types import TracebackType
 
 ROOT = Path(__file__).parents[2]
 POLL = 0.05
+PATIENCE = 600.0
+"""Seconds: on a machine that does much else, a batch takes many. Nothing waits so long but for a fault."""
 
 
 class Process:
@@ -70,17 +72,19 @@ class Process:
         self._popen.stdin.write(f"{line}\n".encode())
         self._popen.stdin.flush()
 
-    def wait_for(self, text: str, seconds: float = 120) -> None:
+    def wait_for(self, text: str, seconds: float = PATIENCE) -> None:
         self.wait_until(lambda: text in self.text, seconds, text)
 
-    def wait_until(self, condition: Callable[[], bool], seconds: float = 120, what: str = "what was awaited") -> None:
+    def wait_until(
+        self, condition: Callable[[], bool], seconds: float = PATIENCE, what: str = "what was awaited"
+    ) -> None:
         deadline = time.monotonic() + seconds
         while not condition():
             assert self.running or condition(), f"ended before {what!r}: {self.complaint}"
             assert time.monotonic() < deadline, f"no {what!r} in {seconds:.0f} s: {self.complaint}"
             time.sleep(POLL)
 
-    def wait(self, seconds: float = 300) -> int:
+    def wait(self, seconds: float = PATIENCE) -> int:
         """Its own end, and that of all it started."""
         self.wait_until(lambda: not self.running, seconds, "its end")
         status = self._popen.wait()

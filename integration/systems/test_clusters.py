@@ -67,11 +67,11 @@ def test_spark_submit_with_the_jar(cluster: Standalone, tmp_path: Path) -> None:
         environment={"PYSPARK_PYTHON": sys.executable},
     )
     with lives.start() as life:
-        life.wait_for("\nbatch 2\n", 240)
+        life.wait_for("\nbatch 2\n")
         os.kill(executors(cluster.workers[0].pid)[0], signal.SIGKILL)
-        life.wait_for("\nbatch 5\n", 240)
+        life.wait_for("\nbatch 5\n")
         cluster.workers[1].kill()
-        life.wait_for("\nbatch 8\n", 240)
+        life.wait_for("\nbatch 8\n")
         cluster.start_again(1)
     lives.kill_one(2)
     assert '"restarts": 0' not in lives.end()
@@ -96,8 +96,8 @@ def test_three_executors_of_a_local_cluster(tmp_path: Path) -> None:
     lives = make_lives(tmp_path, checkpoint, master="local-cluster[3,1,1024]", interval=1.0, restarts=60)
     with lives.start() as life:
         for batch in (2, 5):
-            life.wait_for(f"\nbatch {batch}\n", 240)
+            life.wait_for(f"\nbatch {batch}\n")
             os.kill(executors(life.pid)[0], signal.SIGKILL)
-        life.wait_for("\nbatch 8\n", 240)
+        life.wait_for("\nbatch 8\n")
     lives.end()
     check_batches(lives)

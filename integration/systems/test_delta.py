@@ -44,6 +44,7 @@ def lives_into(folder: Path, jars: list[str], interval: float | None, version: i
     return make_lives(
         folder,
         str(folder / "checkpoint"),
+        source_options={"path": str(folder / "input"), "maxFilesPerTrigger": "3"},  # its commits take long
         sink="delta",
         sink_options={"path": str(folder / "table")},
         jars=jars,
@@ -64,7 +65,7 @@ def newest(lives: Lives, log: str) -> int:
 @pytest.mark.parametrize(("interval", "version"), MODES)
 def test_killed_drivers(jars: list[str], tmp_path: Path, interval: float | None, version: int) -> None:
     lives = lives_into(tmp_path, jars, interval, version)
-    for batches in (3, 1, 4):
+    for batches in (2, 1, 2):
         lives.kill_one(batches)
     lives.end()
     assert rows_of(tmp_path / "table") == [tuple(result) for result in results(lives.rows)]
@@ -76,7 +77,7 @@ def test_a_driver_that_dies_between_the_commit_of_delta_and_that_of_spark(
 ) -> None:
     """In format 2, where Spark by itself does not start again: the commit has to name states that no task reported."""
     lives = lives_into(tmp_path, jars, interval, 2)
-    lives.kill_one(3)
+    lives.kill_one(2)
     while newest(lives, "offsets") > newest(lives, "commits"):
         lives.kill_one(1)
     batch = newest(lives, "commits")

@@ -101,7 +101,7 @@ def test_a_broker_that_stalls_and_dies(broker: Broker, jars: list[str], tmp_path
         broker.process.kill()
         time.sleep(2)
         broker.start()
-        life.wait_for("\nbatch 10\n", 240)
+        life.wait_for("\nbatch 10\n")
     lives.end()
     again = check_topic(broker, f"{name}-out", lives.rows)
     print(f"{again} of {ROWS} results came twice, each time the same")
@@ -122,5 +122,5 @@ def test_records_that_a_replay_needs_have_expired(broker: Broker, jars: list[str
     # The way out that the message names, with what it says of the state.
     careless = {**lives.orders.source_options, "failOnDataLoss": "false"}
     with lives.start(source_options=careless) as life:
-        life.wait_for("\nbatch ", 180)
+        life.wait_for("\nbatch ")
         assert "may rebuild another state" in life.text

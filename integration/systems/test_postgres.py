@@ -63,6 +63,6 @@ def test_a_server_that_stalls_and_dies(postgres: Postgres, tmp_path: Path) -> No
         postgres.process.kill()
         time.sleep(3)
         postgres.start()
-        life.wait_for("\nbatch 10\n", 180)
+        life.wait_for("\nbatch 10\n")
     lives.end()
     check_table(postgres, "stalls", lives)

@@ -82,7 +82,7 @@ def test_a_store_that_is_slow_and_fails(store: ObjectStore, jars: list[str], tmp
             store.set(Faults(delay=0.1))
             life.wait_for("\nbatch 4\n")
             store.set(Faults(fails=0.2))
-            life.wait_for("\nbatch 8\n", 300)
+            life.wait_for("\nbatch 8\n")
     finally:
         store.set(Faults())
     lives.end()

@@ -8,7 +8,6 @@ from urllib.parse import urlparse
 
 import pytest
 
-from snapline.errors import CheckpointDamaged
 from snapline.query.file_input import FileInput
 from snapline.query.files import LocalFiles
 
@@ -78,11 +77,21 @@ def test_entries_that_were_compacted(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "v1\n{", "v1\n[]", 'v1\n{"batchId":3}', "3\n{}"])
-def test_a_log_that_does_not_say(folder: Folder, text: str | None) -> None:
+def test_a_log_that_does_not_tell(folder: Folder, text: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    folder.lose(4)
+    assert folder.missing(3) == [folder.uri(4)]
     entry = folder.path / "sources/1/3"
     entry.unlink()
     if text is not None:
         entry.write_text(text)
     assert folder.missing(1) == []
-    with pytest.raises(CheckpointDamaged, match="sources/1"):
-        folder.missing(3)
+    assert not caplog.records
+    assert folder.missing(3) == []
+    assert "sources/1" in caplog.text
+
+
+def test_a_source_that_is_read_in_two_places_has_one_folder_for_two_numbers(folder: Folder) -> None:
+    folder.lose(0)
+    assert folder.missing(1) == [folder.uri(0)]
+    (folder.path / "sources/1").rename(folder.path / "sources/0")
+    assert folder.missing(1) == []

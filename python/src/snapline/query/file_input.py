@@ -6,16 +6,20 @@ Spark leaves out, without a word, those that are gone when a batch is run again 
 from __future__ import annotations
 
 import json
+import logging
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from snapline.errors import CheckpointDamaged
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.logs import OFFSETS, Log
 
 _SOURCES = "sources"
 _COMPACT = ".compact"
+_IS_COMPACT = re.compile(r"[0-9]{1,18}\.compact")
 _READERS = 8
+
+_log = logging.getLogger(__name__)
 
 
 class FileInput:
@@ -26,13 +30,16 @@ class FileInput:
         self._offsets = Log(files, OFFSETS)
 
     def missing(self, batch: int) -> list[str]:
-        """Files that the batch reads, and that are not there, as URIs.
+        """Files that the batch reads, and that are not there, as URIs; none where the logs do not tell which it reads.
 
         Raises:
-            CheckpointDamaged: a log does not say which files they are.
             StorageFailure: a file system refused.
         """
-        uris = [uri for source, first, last in self._ranges(batch) for uri in self._uris(source, first, last)]
+        try:
+            uris = [uri for source, first, last in self._ranges(batch) for uri in self._uris(source, first, last)]
+        except _Untold as e:
+            _log.warning("The input files of batch %d are not looked for before it is run again: %s.", batch, e)
+            return []
         with ThreadPoolExecutor(_READERS) as pool:
             return [uri for uri, there in zip(uris, pool.map(self._files.exists_at, uris), strict=True) if not there]
 
@@ -46,21 +53,19 @@ class FileInput:
                 yield source, 0 if first is None else first + 1, last
 
     def _uris(self, source: str, first: int, last: int) -> Iterator[str]:
-        if first > last:
-            return
+        """A source's number is that of its folder, unless the query reads one in two places (MicroBatchExecution)."""
         folder = f"{_SOURCES}/{source}"
         names = set(self._files.list(folder))
-        compact = sorted(int(name.removesuffix(_COMPACT)) for name in names if name.endswith(_COMPACT))
+        if not names:
+            raise _Untold(f"there is no {folder}")
+        compact = sorted(int(name[: -len(_COMPACT)]) for name in names if _IS_COMPACT.fullmatch(name))
         # A compact entry holds all before it too, which are removed some minutes later.
         for number in range(first, last + 1):
             name = str(number) if str(number) in names else None
             if name is None:
                 name = next((f"{each}{_COMPACT}" for each in compact if each >= number), None)
             if name is None:
-                raise CheckpointDamaged(
-                    f"{self._files.location}/{folder} has no entry {number}, which says what a batch has read.",
-                    "restore it from a backup, or take a newer checkpoint (restore=).",
-                )
+                raise _Untold(f"{folder} has no entry {number}")
             yield from self._in_entry(f"{folder}/{name}", number)
 
     def _in_entry(self, name: str, number: int) -> Iterator[str]:
@@ -71,10 +76,11 @@ class FileInput:
             entries = [json.loads(line) for line in lines if line]
             yield from [str(entry["path"]) for entry in entries if entry["batchId"] == number]
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise CheckpointDamaged(
-                f"{self._files.location}/{name}, which Spark wrote, cannot be read.",
-                "restore it from a backup, or take a newer checkpoint (restore=).",
-            ) from None
+            raise _Untold(f"{name} is no entry of a file source") from None
+
+
+class _Untold(Exception):
+    """The logs do not say which files they are."""
 
 
 def _log_offset(offset: str | None) -> int | None:
