@@ -1,0 +1,112 @@
+"""The driver is killed with SIGKILL while rows wait and batches are cut; at the end the output is that of plain Python.
+
+SNAPLINE_KILLS: how many (20), each hits all queries. SNAPLINE_SEED: of the moments; printed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from .job import digest
+from .unaligned_job import QUERIES
+
+KILLS = int(os.environ.get("SNAPLINE_KILLS", "20"))
+SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
+ROOT = Path(__file__).parents[2]
+ROWS_A_FILE = 60
+KEYS = 5
+LONGEST = 600
+
+
+def test_output_is_that_of_plain_python_wherever_batches_were_cut(tmp_path: Path) -> None:
+    draw = random.Random(SEED)
+    print(f"seed {SEED}")
+    expected = make_input(tmp_path / "input", 12 + 2 * KILLS, draw)
+    cut = 0
+    for life in range(KILLS):
+        process, log = start(tmp_path, life)
+        wait_for(process, log, draw.randrange(1, len(QUERIES) + 1))
+        time.sleep(draw.uniform(0, 6))
+        kill(process)
+        cut += sum(1 for _ in tmp_path.glob("*-checkpoint/snapline/cuts/*/*"))
+        print(f"life {life}: {log.read_text().count('ended ')} queries had ended", flush=True)
+    process, log = start(tmp_path, KILLS)
+    assert process.wait(LONGEST) == 0, log.read_text()[-3000:]
+    assert cut > KILLS, "batches were to be cut"
+    for name in QUERIES:
+        assert sorted(read(tmp_path, name)) == expected, f"{name}, seed {SEED}"
+    print(f"{KILLS} kills in each of {len(QUERIES)} modes, {len(expected)} rows compared in each")
+
+
+def make_input(folder: Path, files: int, draw: random.Random) -> list[tuple[int, int, str]]:
+    """Files of rows in order of time; what the function makes of them."""
+    folder.mkdir()
+    state: dict[int, tuple[int, str]] = {}
+    expected = []
+    for number in range(files):
+        rows = [
+            {"k": draw.choice([0, *range(KEYS)]), "t": number * 1_000 + place, "v": draw.randrange(1_000)}
+            for place in range(ROWS_A_FILE)
+        ]
+        for row in rows:
+            n, before = state.get(row["k"], (0, ""))
+            state[row["k"]] = (n + 1, digest(before, "row", row["v"]))
+            expected.append((row["k"], *state[row["k"]]))
+        draw.shuffle(rows)
+        path = folder / f"{number:04}.json"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        os.utime(path, (1_700_000_000 + number,) * 2)
+    return sorted(expected)
+
+
+def start(folder: Path, life: int) -> tuple[subprocess.Popen[bytes], Path]:
+    log = folder / f"life-{life:03}.log"
+    command = [sys.executable, "-m", "integration.drill.unaligned_job", str(folder)]
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+    return process, log
+
+
+def wait_for(process: subprocess.Popen[bytes], log: Path, started: int) -> None:
+    """Until so many queries have begun, or recovered and begun."""
+    deadline = time.monotonic() + LONGEST
+    while log.read_text(errors="replace").count("started ") < started:
+        if process.poll() is not None:
+            # All that is there has been taken in; anything else is no end.
+            assert process.returncode == 0, log.read_text()[-3000:]
+            return
+        if time.monotonic() > deadline:
+            kill(process)
+            pytest.fail(f"no query began in {LONGEST} s: {log.read_text()[-3000:]}")
+        time.sleep(0.05)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def read(folder: Path, name: str) -> list[tuple[int, int, str]]:
+    if name.startswith("sqlite"):
+        with sqlite3.connect(folder / f"{name}.db") as db:
+            return [tuple(json.loads(row)) for (row,) in db.execute("select row from rows")]
+    # The sink's log says which files count.
+    entries = sorted((folder / name / "_spark_metadata").glob("[0-9]*"), key=lambda path: int(path.name.split(".")[0]))
+    compacted = [path for path in entries if path.name.endswith(".compact")]
+    if compacted:
+        entries = entries[entries.index(compacted[-1]) :]
+    lines = [line for entry in entries for line in entry.read_text().splitlines()[1:]]
+    files = [json.loads(line)["path"].removeprefix("file://") for line in lines]
+    return [tuple(row.values()) for file in files for row in pq.read_table(file).to_pylist()]
