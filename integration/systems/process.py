@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import socket
@@ -42,6 +43,8 @@ class Process:
                 start_new_session=True,
                 user=user,
             )
+        # A system that fails while it starts is left by no `with` block.
+        atexit.register(self.signal, signal.SIGKILL)
 
     def __enter__(self) -> Process:
         return self
@@ -117,6 +120,7 @@ class Process:
             try:
                 os.killpg(self.pid, 0)
             except ProcessLookupError:
+                atexit.unregister(self.signal)  # its number may be another's from now on
                 return
             assert time.monotonic() < deadline, f"group {self.pid} of {self.log} does not end"
             time.sleep(POLL)

