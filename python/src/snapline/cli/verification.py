@@ -69,7 +69,9 @@ def _verdict(result: Verification) -> str:
         return f"Damaged, but the query can go on from its newest: {loads}."
     return (
         f"Damaged. The newest that loads is {loads}. Do: stop the query, remove what is newer than {newest - 1} from "
-        f"commits/ and newer than {newest} from offsets/, and start it again."
+        f"commits/ and newer than {newest} from offsets/, and start it again. A sink that passes over batches it has "
+        "(files, Delta) must forget those first, or their rows are lost: docs/operations.md, going back to an older "
+        "version."
     )
 
 

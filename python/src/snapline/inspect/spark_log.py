@@ -110,7 +110,7 @@ class SparkLog:
     def _unreadable(self, name: str) -> CheckpointDamaged:
         return CheckpointDamaged(
             f"{self._folder.path(name)}, which Spark wrote, cannot be read.",
-            "restore it from a backup, or go back to an older batch: remove newer files from offsets/ and commits/.",
+            "restore it from a backup, or go back to an older batch (docs/operations.md).",
         )
 
 

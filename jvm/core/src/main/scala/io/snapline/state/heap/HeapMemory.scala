@@ -21,7 +21,7 @@ final class HeapMemory(val limit: Long) {
       throw new StateTooLarge(
         s"State on the heap of this executor would take $now bytes; ${HeapMemory.Setting} allows $limit.",
         s"raise ${HeapMemory.Setting} together with the executor's memory, spread the state over more executors or partitions, or set spark.snapline.state.backend.type to rocksdb " +
-          "(a new checkpoint is needed for that). The task is retried from the last version in storage."
+          "(a savepoint carries the state over). The task is retried from the last version in storage."
       )
     }
   }
