@@ -157,11 +157,14 @@ def test_a_query_that_is_aligned_again_goes_on_like_any_other(slow: Chains, alig
     assert slow.rows_out() == aligned
 
 
-def test_a_query_is_drained_before_its_last_savepoint(slow: Chains, tmp_path: Path) -> None:
-    query = snapline.start(slow.writer(processingTime="0 seconds"), UNALIGNED)
+@pytest.mark.parametrize("config", [UNALIGNED, WITH_INTERVAL], ids=["every batch", "interval"])
+def test_a_query_is_drained_before_its_last_savepoint(slow: Chains, tmp_path: Path, config: CheckpointConfig) -> None:
+    query = snapline.start(slow.writer(processingTime="0 seconds"), config)
     wait_for(lambda: bool(query.lastProgress) and rows_wait(slow.files))
     query.stop_with_savepoint(str(tmp_path / "savepoint"))
     assert not rows_wait(slow.files)
+    state = snapline.read_state(str(tmp_path / "savepoint"), state="chain", session=slow.session)
+    assert state.count() == 3
     read = len(slow.batches("sources/0"))
     rows = [row for row in slow.rows_out() if row[1] == "row"]
     whole = Chains(slow.session, slow.work / "whole", 0)

@@ -70,11 +70,12 @@ class Runs:
         with starting_with(self._session.conf, self._of_query), translate("start the query"):
             return checkpointing.start(self._session._jsparkSession, self._location, *self._config.to_coordinator())
 
-    def begin(self, restore: int | None = None) -> StreamingQuery:
+    def begin(self, restore: int | None = None, drains: bool = False) -> StreamingQuery:
         """Recovers the state if that is needed, and starts the query.
 
         Args:
             restore: number of the checkpoint to recover from, by hand.
+            drains: all rows that wait are processed in the batch that is planned for them, however long it takes.
 
         Raises:
             StreamingQueryException: a replayed batch failed.
@@ -87,9 +88,10 @@ class Runs:
                 self._files.write_new(INTERVAL_MARK, make_mark(self._files))
         else:
             self._files.delete(INTERVAL_MARK)
+        unfinished = self._recovery.unfinished()
         if rows_wait(self._files):
             plan_batch_without_data(self._files)
-        self.driver.goOn(self._recovery.unfinished())
+        self.driver.goOn(self._recovery.unfinished() if drains else unfinished)
         self._recovery.clear_the_way()
         path, table = self._target
         writer = self._writer
@@ -112,18 +114,17 @@ class Runs:
         return not (self._config.unaligned or self._config.takes_checkpoints)
 
     def drain(self) -> None:
-        """Processes rows that wait, into the sink, and no new ones. No query runs, before or after.
+        """Processes rows that wait, into the sink, and no new ones; first a batch that was planned. No query runs,
+        before or after.
 
         Raises: as :meth:`begin`.
         """
-        if not rows_wait(self._files):
-            return
         java: Any = self._writer._jwrite
         trigger = field_of(java, "trigger")
-        self._writer.trigger(once=True)
         try:
-            query = self.begin()
-            query.awaitTermination()
+            while rows_wait(self._files) or self._recovery.unfinished() >= 0:
+                self._writer.trigger(once=True)
+                self.begin(drains=True).awaitTermination()
         finally:
             java.trigger(trigger)
 

@@ -168,8 +168,9 @@ class SupervisedQuery:
         if self._runs.takes_checkpoints or self._runs.is_unaligned:
             runs = self._runs.again()
             try:
+                if runs.is_unaligned:
+                    runs.drain()
                 runs.catch_up()
-                runs.drain()
             finally:
                 runs.driver.end("SUSPENDED")
         return create_savepoint(self._runs.session, self._runs.location, path)

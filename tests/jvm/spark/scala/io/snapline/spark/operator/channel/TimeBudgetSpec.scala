@@ -1,0 +1,60 @@
+package io.snapline.spark.operator.channel
+
+import org.scalatest.funsuite.AnyFunSuite
+
+class TimeBudgetSpec extends AnyFunSuite {
+  private var now = 0L
+  private def budget(ms: Long) = new TimeBudget(ms, () => now)
+
+  /** Plays a worker that takes the same time for each row, with one chunk under way; rows processed and the time it took, ms. */
+  private def work(budget: TimeBudget, nanosPerRow: Long, atMost: Int): (Long, Double) = {
+    val began = now
+    var rows = 0L
+    var chunk = budget.next(atMost)
+    while (chunk > 0) {
+      budget.sent(chunk)
+      now += chunk * nanosPerRow
+      budget.through()
+      rows += chunk
+      chunk = budget.next(atMost)
+    }
+    (rows, (now - began) / 1e6)
+  }
+
+  test("quick rows get chunks of full size, and the time is used") {
+    val (rows, took) = work(budget(1000), 1000, 10000)
+    assert(rows > 900000 && took > 900 && took <= 1001)
+  }
+
+  test("rows that take longer than was thought end it late by a sixteenth at most") {
+    val (rows, took) = work(budget(1000), 10000000, 10000)
+    assert(rows >= 90 && took <= 1000 + 1000 / 16.0)
+  }
+
+  test("a row that takes longer than all the time is processed, and no other chunk") {
+    val slow = budget(10)
+    assert(!slow.isOver)
+    val (rows, _) = work(slow, 1000000000L, 10000)
+    assert(rows > 0 && rows < 10)
+    assert(slow.isOver)
+  }
+
+  test("what is under way counts before it is through") {
+    val one = budget(100)
+    one.sent(one.next(10000))
+    now += 4 * 10000000L
+    one.through()
+    val second = one.next(10000)
+    one.sent(second)
+    // 60 ms are left, at 10 ms a row.
+    assert(second + one.next(10000) <= 6)
+  }
+
+  test("frames without rows are no progress") {
+    val empty = budget(10)
+    empty.sent(0)
+    now += 20000000L
+    empty.through()
+    assert(!empty.isOver && empty.next(10000) > 0)
+  }
+}
