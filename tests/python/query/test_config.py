@@ -32,6 +32,12 @@ def test_defaults_are_flinks_but_for_the_retention() -> None:
         PREFIX + "file-merging.max-file-size": "32m",
         PREFIX + "prefer-checkpoint-for-recovery": "false",
         PREFIX + "forced": "false",
+        PREFIX + "unaligned.enabled": "false",
+        PREFIX + "aligned-checkpoint-timeout": "1 s",
+        PREFIX + "unaligned.max-channel-bytes": "256m",
+        PREFIX + "unaligned.max-channel-rows": "10000000",
+        PREFIX + "unaligned.max-batches-behind": "100",
+        PREFIX + "unaligned.at-limit": "ALIGN",
     }
     stores = (
         "data-inline-threshold",
@@ -59,6 +65,12 @@ def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
         directory=Path("checkpoints"),
         prefer_checkpoint_for_recovery=True,
         forced=True,
+        unaligned=True,
+        aligned_checkpoint_timeout=timedelta(milliseconds=1500),
+        max_channel_bytes="1g",
+        max_channel_rows=7,
+        max_batches_behind=8,
+        at_channel_limit="fail",
     )
     assert (config.data_inline_threshold, config.directory) == (1024, "checkpoints")
     assert config.mode is CheckpointingMode.EXACTLY_ONCE
@@ -66,6 +78,9 @@ def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
     conf = config.to_conf()
     assert conf[PREFIX + "interval"] == "10 s"
     assert conf[PREFIX + "min-pause"] == "500 ms"
+    # As the jar reads it (Alignment.parse).
+    assert config.to_coordinator()[-1] == f"1500,{1 << 30},7,8,true"
+    assert CheckpointConfig().to_coordinator()[-1] == ""
     assert CheckpointConfig.from_conf({**conf, "spark.app.name": "x", "spark.snapline.max-parallelism": "8"}) == config
 
 
@@ -91,6 +106,12 @@ def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
         ({"data_inline_threshold": "much"}, "data-inline-threshold"),
         ({"local_backup": "yes"}, "local-backup.enabled"),
         ({"directory": ""}, "dir"),
+        ({"unaligned": "yes"}, "unaligned.enabled"),
+        ({"aligned_checkpoint_timeout": timedelta(0)}, "aligned-checkpoint-timeout"),
+        ({"max_channel_bytes": 0}, "unaligned.max-channel-bytes"),
+        ({"max_channel_rows": 0}, "unaligned.max-channel-rows"),
+        ({"max_batches_behind": 0}, "unaligned.max-batches-behind"),
+        ({"at_channel_limit": "wait"}, "unaligned.at-limit"),
         ({"directory": 7}, "dir"),
         ({"prefer_checkpoint_for_recovery": 1}, "prefer-checkpoint-for-recovery"),
         ({"forced": None}, "forced"),
