@@ -11,7 +11,8 @@ class TimeBudgetSpec extends AnyFunSuite {
     val began = now
     var rows = 0L
     var chunk = budget.next(atMost)
-    while (chunk > 0) {
+    // A task asks whether it may go on before it asks how far.
+    while (budget.next(1) > 0 && chunk > 0) {
       budget.sent(chunk)
       now += chunk * nanosPerRow
       budget.through()
@@ -24,6 +25,19 @@ class TimeBudgetSpec extends AnyFunSuite {
   test("quick rows get chunks of full size, and the time is used") {
     val (rows, took) = work(budget(1000), 1000, 10000)
     assert(rows > 900000 && took > 900 && took <= 1001)
+  }
+
+  test("chunks grow to their full size whatever is asked between") {
+    val quick = budget(1000)
+    val sizes = Seq.fill(8) {
+      assert(quick.next(1) == 1)
+      val chunk = quick.next(10000)
+      quick.sent(chunk)
+      now += chunk * 1000L
+      quick.through()
+      chunk
+    }
+    assert(sizes == Seq(4, 16, 64, 256, 1024, 4096, 10000, 10000))
   }
 
   test("rows that take longer than was thought end it late by a sixteenth at most") {

@@ -5,7 +5,7 @@ import scala.collection.mutable
 /** How many of a segment's rows a task may process. Told of every chunk; one thread. */
 trait RowLimit {
 
-  /** Rows the next chunk may have; 0: the rest waits. */
+  /** Rows the next chunk may have; 0: the rest waits. May be asked more than once before a chunk is sent. */
   def next(atMost: Int): Int
 
   def sent(rows: Int): Unit = ()
@@ -63,19 +63,19 @@ final class TimeBudget(budgetMs: Long, now: () => Long = () => System.nanoTime()
     else {
       val time = now()
       if (time >= deadline) 0
-      else if (nanosPerRow == 0) math.min(atMost, largest)
+      else if (nanosPerRow == 0) math.min(atMost, FirstRows)
       else {
         val left = deadline - time - underWay.sum * nanosPerRow
         val fitting = (math.min(left, slice) / nanosPerRow).toLong
         // One row may take longer than a slice.
         val rows = if (fitting == 0 && left > nanosPerRow) 1L else fitting
-        largest = math.min(largest.toLong * Growth, atMost.toLong).toInt
-        math.max(0L, math.min(rows, largest.toLong)).toInt
+        math.max(0L, math.min(rows, math.min(largest, atMost).toLong)).toInt
       }
     }
 
   override def sent(rows: Int): Unit = {
     started ||= rows > 0
+    if (rows >= largest) largest = math.min(largest.toLong * Growth, Int.MaxValue.toLong).toInt
     if (underWay.isEmpty) busySince = now()
     underWay.enqueue(rows): Unit
   }
