@@ -54,6 +54,7 @@ final class TimeBudget(budgetMs: Long, now: () => Long = () => System.nanoTime()
   private var nanosPerRow = 0.0
   private var largest = FirstRows
   private var started = false
+  private var warm = false
 
   /** Whether it is used up, and something has come of it. */
   def isOver: Boolean = started && now() >= deadline
@@ -83,7 +84,9 @@ final class TimeBudget(budgetMs: Long, now: () => Long = () => System.nanoTime()
   override def through(): Unit = {
     val time = now()
     val rows = underWay.dequeue()
-    if (rows > 0) {
+    // The first chunk waits for the worker to come up, which says nothing of rows.
+    if (rows > 0 && !warm) warm = true
+    else if (rows > 0) {
       val measured = math.max(1.0, (time - busySince).toDouble / rows)
       nanosPerRow = if (nanosPerRow == 0) measured else (nanosPerRow + measured) / 2
     }
