@@ -1,27 +1,15 @@
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
-import snapline
+from ..spark_session import open_session
 
 
 @pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("conformance")
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "UTC",
-    }
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = snapline.configure(builder).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    session = open_session("conformance")
     yield session
     session.stop()

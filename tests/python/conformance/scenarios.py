@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -43,6 +44,17 @@ TYPES = (
     "n struct<b:binary,f:float>"
 )
 TINY = (("cache.max-keys", 2), ("chunk-rows", 3), ("max-prefetch", 1))
+
+BROADCAST = Scenario(
+    "a broadcast stream beside keys, and the state of all keys",
+    f.Prices,
+    KWV,
+    "k long, what string, spent long, bought array<string>, per map<string,long>, names string",
+    [priced_rows(seed) for seed in range(4)],
+    broadcasts=PRICED,
+    broadcast=BroadcastInput.of("what string, price int, at long", f.PRICES, f.NAMES, order_by="at"),
+    restart=True,
+)
 
 SCENARIOS = [
     Scenario(
@@ -140,27 +152,8 @@ SCENARIOS = [
         [random_rows(seed, 60, 4, 12) for seed in range(3)],
         bounds=(("chunk-rows", 7),),
     ),
-    Scenario(
-        "a broadcast stream beside keys, and the state of all keys",
-        f.Prices,
-        KWV,
-        "k long, what string, spent long, bought array<string>, per map<string,long>, names string",
-        [priced_rows(seed) for seed in range(4)],
-        broadcasts=PRICED,
-        broadcast=BroadcastInput.of("what string, price int, at long", f.PRICES, f.NAMES, order_by="at"),
-        restart=True,
-    ),
-    Scenario(
-        "the same in tiny pages",
-        f.Prices,
-        KWV,
-        "k long, what string, spent long, bought array<string>, per map<string,long>, names string",
-        [priced_rows(seed) for seed in range(4)],
-        broadcasts=PRICED,
-        broadcast=BroadcastInput.of("what string, price int, at long", f.PRICES, f.NAMES, order_by="at"),
-        restart=True,
-        bounds=TINY,
-    ),
+    BROADCAST,
+    replace(BROADCAST, name="the same in tiny pages", bounds=TINY),
     Scenario(
         "every kind of operator state",
         f.Kept,

@@ -16,27 +16,16 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-import snapline
 from snapline.query import CheckpointRef, HadoopFiles, Recovery
+
+from ..spark_session import open_session
 
 START = 1_700_000_000
 
 
 def make_session(name: str = "recovery", changelogs: int = 3) -> SparkSession:
     """`changelogs`: the fewest between two snapshots."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.streaming.stateStore.minDeltasForSnapshot": str(changelogs),
-    }
-    builder = SparkSession.builder.master("local[2]").appName(name)
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = snapline.configure(builder).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
+    return open_session(name, sql_streaming_stateStore_minDeltasForSnapshot=str(changelogs))
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:

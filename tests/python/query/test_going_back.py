@@ -107,13 +107,19 @@ def test_a_sink_that_takes_batches_again(spark: SparkSession, tmp_path: Path, ch
     assert result.damaged, "what was harmed lies there until clean-up"
 
 
-def test_the_file_sink_has_to_forget_too(spark: SparkSession, tmp_path: Path) -> None:
-    orders = Orders(spark, tmp_path)
+def into_files(spark: SparkSession, work: Path) -> Orders:
+    """Harmed, and back to what is sound; the sink has all batches."""
+    orders = Orders(spark, work)
     orders.arrive(0, 5)
     orders.distinct()
     orders.harm()
     orders.arrive(5, 7)
     go_back(orders)
+    return orders
+
+
+def test_the_file_sink_has_to_forget_too(spark: SparkSession, tmp_path: Path) -> None:
+    orders = into_files(spark, tmp_path)
     remove_from(orders.output / "_spark_metadata", SOUND)
     orders.distinct()
     found = [row["key"] for row in spark.read.parquet(str(orders.output)).collect()]
@@ -123,12 +129,7 @@ def test_the_file_sink_has_to_forget_too(spark: SparkSession, tmp_path: Path) ->
 
 def test_a_file_sink_that_has_not_forgotten_loses_rows_without_a_word(spark: SparkSession, tmp_path: Path) -> None:
     """Not as it should be, but as Spark is (FileStreamSink.addBatch). The day this fails, the page may say less."""
-    orders = Orders(spark, tmp_path)
-    orders.arrive(0, 5)
-    orders.distinct()
-    orders.harm()
-    orders.arrive(5, 7)
-    go_back(orders)
+    orders = into_files(spark, tmp_path)
     orders.distinct()
     found = {row["key"] for row in spark.read.parquet(str(orders.output)).collect()}
     assert found < set(orders.expected)

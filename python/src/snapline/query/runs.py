@@ -254,7 +254,6 @@ class Runs:
     def _recover(self, ref: CheckpointRef) -> None:
         self._restored = ref
         self.driver.restoreFrom(ref.id)
-        self.driver.replay(True)
         replayed = self._recovery.run(ref, self._run_batch, self._sink.has)
         if replayed:
             _log.info("Recovered from checkpoint %d: %d batches replayed.", ref.id, len(replayed))

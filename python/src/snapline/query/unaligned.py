@@ -25,6 +25,8 @@ def rows_wait(files: Files, batch: int | None = None) -> bool:
     Raises:
         CheckpointDamaged: what was noted of it cannot be read.
     """
+    if not files.exists(UNALIGNED_MARK):
+        return False
     if batch is None:
         batch = Log(files, COMMITS).newest()
     folder = f"{CUTS}/{batch}"

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from snapline.worker.calls import failed
 from snapline.worker.columnar import from_batch
-from snapline.worker.element import event_times
+from snapline.worker.element import latest_time
 from snapline.worker.frames import ROWS_PART, Frame
 from snapline.worker.loops import Parts, RowLoop
 
@@ -54,7 +54,7 @@ class BatchLoop(RowLoop):
     def _call(self, slot: int, rows: pa.RecordBatch) -> None:
         parts = self._parts
         parts.cursor.slot = slot
-        parts.cursor.timestamp = self._latest(rows)
+        parts.cursor.timestamp = latest_time(rows, self._event_time)
         key = parts.keys.get(slot)
         try:
             result = parts.function.process_batch(key, from_batch(rows, parts.job.plan.batch_type), parts.context)
@@ -62,9 +62,3 @@ class BatchLoop(RowLoop):
                 parts.outputs.extend(result)
         except Exception as e:
             raise failed(e, "process_batch", parts.job.plan.name, key=key, rows=rows.num_rows) from e
-
-    def _latest(self, rows: pa.RecordBatch) -> int | None:
-        """The time of a batch is that of its latest row."""
-        if self._event_time is None:
-            return None
-        return max((time for time in event_times(rows.column(self._event_time)) if time is not None), default=None)

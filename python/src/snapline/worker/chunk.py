@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from snapline.worker.calls import failed
 from snapline.worker.columnar import from_batch
-from snapline.worker.element import event_times
+from snapline.worker.element import latest_time
 from snapline.worker.frames import ROWS_PART, Frame
 from snapline.worker.loops import Parts, RowLoop
 
@@ -26,9 +26,7 @@ class ChunkLoop(RowLoop):
         if batch is None or not batch.num_rows:
             return
         rows = pa.RecordBatch.from_arrays(batch.columns[: self._columns], names=batch.schema.names[: self._columns])
-        # The time of a batch is that of its latest row.
-        times = event_times(rows.column(self._event_time)) if self._event_time is not None else []
-        parts.cursor.timestamp = max((time for time in times if time is not None), default=None)
+        parts.cursor.timestamp = latest_time(rows, self._event_time)
         try:
             result = parts.function.process_batch(from_batch(rows, parts.job.plan.batch_type), parts.context)
             if result is not None:

@@ -105,6 +105,13 @@ class ElementLoop(RowLoop):
             raise failed(e, "process_element", self._name, **where) from e
 
 
+def latest_time(rows: pa.RecordBatch, column: int | None) -> int | None:
+    """The time of a batch is that of its latest row; None: no column has it, or it has none."""
+    if column is None:
+        return None
+    return max((time for time in event_times(rows.column(column)) if time is not None), default=None)
+
+
 def event_times(column: pa.Array) -> list[int | None]:
     """Time stamps as milliseconds."""
     micros = column.cast(pa.int64())

@@ -74,17 +74,9 @@ class Worker:
             if frame.kind == ToWorker.END:
                 return False
             raise unexpected(frame, "before SETUP")
-        if frame.kind == ToWorker.STATES:
-            self._task.states(frame)
-            return True
-        if frame.kind == ToWorker.BROADCAST:
-            self._task.broadcast(frame)
-            return True
-        if frame.kind == ToWorker.ROWS:
-            self._task.rows(frame)
-            return True
-        if frame.kind == ToWorker.TIMERS:
-            self._task.timers(frame)
+        handle = _HANDLERS.get(frame.kind)
+        if handle is not None:
+            handle(self._task, frame)
             return True
         if frame.kind == ToWorker.END:
             task, self._task = self._task, None
@@ -240,3 +232,11 @@ class _Task:
         except Exception as e:
             raise failed(e, "close or a gauge", self._name) from e
         self._transport.send(ToOperator.FINISHED, {"metrics": metrics}, [])
+
+
+_HANDLERS: dict[int, Callable[[_Task, Frame], None]] = {
+    ToWorker.STATES: _Task.states,
+    ToWorker.BROADCAST: _Task.broadcast,
+    ToWorker.ROWS: _Task.rows,
+    ToWorker.TIMERS: _Task.timers,
+}

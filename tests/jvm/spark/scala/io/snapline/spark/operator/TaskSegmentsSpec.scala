@@ -164,7 +164,7 @@ class TaskSegmentsSpec extends AnyFunSuite {
       // A batch without rows works off all that waits, and its own watermark is the one before.
       val end = new Batch(all.size.toLong, Nil, all.last.watermark)
       last(end.number) { store =>
-        val (done, left) = run(store, end, Nil, limits(random), Cuts.None)
+        val (done, left) = run(store, end, Nil, limits(random), Cuts.Never)
         add(out, done)
         assert(left.isEmpty)
         assert(out == expected, s"output, seed $seed")

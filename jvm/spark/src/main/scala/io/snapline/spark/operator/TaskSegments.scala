@@ -45,9 +45,12 @@ final class TaskSegments(
   override def epochs: Long = epochCount
   override def metrics: Map[String, Long] = reported
 
-  override def hasNext: Boolean = {
+  // For every row: what goes on from segment to segment is asked when a task has no more.
+  override def hasNext: Boolean = task != null && task.hasNext || goOn()
+
+  private def goOn(): Boolean = {
     while (!isOver && (task == null || !task.hasNext)) if (task == null) begin() else end()
-    task != null && task.hasNext || lateOutput.nonEmpty
+    !isOver || lateOutput.nonEmpty
   }
 
   override def next(): InternalRow = {
@@ -63,8 +66,8 @@ final class TaskSegments(
       else {
         val of = setup.copy(batchId = segment.batch, batchTime = segment.time, watermark = segment.watermark)
         val limit = cuts.limit(segment)
-        val todo = if (segment == own) ownRows else channel.read(segment)
         val isOwn = segment == own
+        val todo = if (isOwn) ownRows else channel.read(segment)
         // A broadcast stream has no part in what waits: a query with one is aligned.
         val toAll = if (isOwn) broadcast else BroadcastRows.None
         if (todo.hasNext || !toAll.isEmpty || stage.hasDueTimers(of) || stage.isFirst) {
@@ -124,19 +127,19 @@ final class TaskSegments(
     val isOwn = segment == own
     if (!isOwn) channel.advance(segment, processed)
     val out = takenOut.getOrElse(channel.append(own))
+    val within = isOwn && processed > 0
     val left = Seq.newBuilder[RowIdentity]
-    val named = cuts.wantsRows && isOwn && processed > 0
     (if (isOwn) rest else rows).foreach { row =>
       if (late.isLate(row)) late.divert(row)
       else {
         val raw = asRaw(row)
-        if (named) left += RowIdentity.of(raw)
+        if (within && cuts.wantsRows) left += RowIdentity.of(raw)
         out.add(raw)
       }
     }
     if (takenOut.isDefined) channel.finished(TaskSegments.Scratch)
     out.close()
-    cuts.stopped(segment, processed, isOwn, left.result())
+    cuts.stopped(if (within) CutRecord.Within(left.result()) else CutRecord.At(segment.batch, processed))
   }
 
   private def finish(): Unit = {

@@ -42,11 +42,7 @@ final class CheckpointDriver private[plugin] (
   private var coordinator: CheckpointCoordinator = _
   private var lost: LostAcknowledgements = _
   private var run: Option[UUID] = None
-  private var replaying = false
-  private var unfinished = -1L
-
-  /** Of a batch that is run again. */
-  private var repeated: Alignment = Alignment.Aligned
+  private val alignments = new BatchAlignment(folder, alignment)
   private var restored: Option[Long] = None
   private var failure: Option[String] = None
   private var ending: Ending = Ending.Suspended
@@ -72,14 +68,7 @@ final class CheckpointDriver private[plugin] (
     * @param committed
     *   they ran to their ends before
     */
-  def replay(committed: Boolean): Unit = synchronized {
-    replaying = true
-    repeated = repeatedOf(committed)
-  }
-
-  /** Where the batch was cut before it is cut again. */
-  private def repeatedOf(committed: Boolean): Alignment =
-    if (folder.mayHaveCuts) Alignment.Repeated(committed) else Alignment.Aligned
+  def replay(committed: Boolean): Unit = synchronized(alignments.replay(committed))
 
   /** The runs that follow go on by themselves.
     *
@@ -87,11 +76,7 @@ final class CheckpointDriver private[plugin] (
     *   a batch that an earlier run has planned and not committed; below zero if there is none. A sink that has it already passes over it without running it, so
     *   that no store would acknowledge anything: it is no barrier.
     */
-  def goOn(unfinished: Long): Unit = synchronized {
-    replaying = false
-    this.unfinished = unfinished
-    repeated = if (unfinished < 0) Alignment.Aligned else repeatedOf(committed = false)
-  }
+  def goOn(unfinished: Long): Unit = synchronized(alignments.goOn(unfinished))
 
   /** Stores whose version is that of this checkpoint load what it names; 0: they load whatever is durable. */
   def restoreFrom(checkpoint: Long): Unit = synchronized {
@@ -180,9 +165,10 @@ final class CheckpointDriver private[plugin] (
   // ---- events of Spark and of executors
 
   private[plugin] def planned(batch: PlannedBatch): TaskBarrier = synchronized {
-    if (replaying) {
+    if (alignments.isReplaying) {
       unmerge()
-      TaskBarrier(batch.run, interval = false, None, restorePath, merged = false, repeated)
+      val alignment = alignments.of(batch.batch, savepoint = false)
+      TaskBarrier(batch.run, interval = false, None, restorePath, merged = false, alignment)
     } else {
       if (!run.contains(batch.run)) begin(batch.run)
       failure.foreach { reason =>
@@ -197,10 +183,10 @@ final class CheckpointDriver private[plugin] (
       observer.planned(operators)
       // Where no checkpoint completes, nothing else says what may go.
       if (durableBatches && coordinator.retained.isEmpty && batch.batch % CheckpointDriver.PurgeEvery == 0) {
-        worker.submit(purgeCuts(batch.batch - 1))
+        worker.submit(alignments.purge(batch.batch - 1))
       }
       val checkpoint =
-        if (inMemory || batch.batch == unfinished) None
+        if (inMemory || alignments.isUnfinished(batch.batch)) None
         else coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
       TaskBarrier(
         batch.run,
@@ -208,19 +194,13 @@ final class CheckpointDriver private[plugin] (
         checkpoint,
         restorePathIfRetained,
         merged = hasMerged,
-        if (batch.batch == unfinished) repeated else alignmentAt(checkpoint)
+        alignments.of(batch.batch, checkpoint.exists(isSavepoint))
       )
     }
   }
 
-  /** A savepoint is to stand for itself: as with Flink, its barrier is aligned. */
-  private def alignmentAt(checkpoint: Option[Long]): Alignment = {
-    val isSavepoint = coordinator.inProgress.exists(p => checkpoint.contains(p.id) && p.properties.isSavepoint)
-    if (isSavepoint) Alignment.Aligned else alignment
-  }
-
-  /** Of batches that no replay can reach any more. */
-  private def purgeCuts(batch: Long): Unit = if (alignment != Alignment.Aligned) folder.purgeCuts(batch)
+  private def isSavepoint(checkpoint: Long): Boolean =
+    coordinator.inProgress.exists(p => p.id == checkpoint && p.properties.isSavepoint)
 
   private def begin(started: UUID): Unit = {
     if (coordinator == null) {
@@ -309,7 +289,7 @@ final class CheckpointDriver private[plugin] (
           synchronized { failure = Some(s"checkpoint $checkpoint: $reason: $message") }
         case Action.Purge(batch) =>
           if (!durableBatches) logs.purge(batch - 1)
-          purgeCuts(batch)
+          alignments.purge(batch)
       }
     catch { case NonFatal(e) => log.warn(s"The coordinator of ${folder.root} could not do $action.", e) }
 

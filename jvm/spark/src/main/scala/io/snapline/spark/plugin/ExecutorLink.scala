@@ -5,6 +5,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.api.plugin.PluginContext
 import org.slf4j.LoggerFactory
 
+import io.snapline.error.InvalidConfiguration
 import io.snapline.snapshot.SnapshotPool
 
 /** The way from this executor to the driver. Messages go out in order, on a thread of its own; each is tried a few times, because the driver takes one twice
@@ -13,6 +14,7 @@ import io.snapline.snapshot.SnapshotPool
 object ExecutorLink {
   private val log = LoggerFactory.getLogger(getClass)
   private val Attempts = 4
+  private val AskAttempts = 3
   private val FirstPauseMs = 200L
   @volatile private var context: PluginContext = _
 
@@ -20,10 +22,33 @@ object ExecutorLink {
 
   private[plugin] def open(to: PluginContext): Unit = context = to
 
-  private[plugin] def plugin: Option[PluginContext] = Option(context)
-
   /** In local mode driver and executor are one JVM, and one of them closes first. */
   private[plugin] def close(): Unit = context = null
+
+  /** Waits for the driver's answer. A message is sent again when none comes.
+    *
+    * @param cannot
+    *   what does not work without a way to the driver, as a sentence begins
+    * @param unanswered
+    *   what to throw when no answer came in so many attempts
+    */
+  private[plugin] def ask(message: AnyRef, cannot: String)(unanswered: (Int, Throwable) => Exception): AnyRef =
+    ask(message, cannot, 1)(unanswered)
+
+  private def ask(message: AnyRef, cannot: String, attempt: Int)(unanswered: (Int, Throwable) => Exception): AnyRef = {
+    val to = Option(context).getOrElse(throw new InvalidConfiguration(
+      s"$cannot: spark.plugins does not name io.snapline.spark.plugin.SnaplinePlugin, or Spark is ending.",
+      "make the session with snapline.configure(), or add the class to spark.plugins before Spark starts."
+    ))
+    try to.ask(message)
+    catch {
+      case e: InterruptedException => throw e
+      case NonFatal(_) if attempt < AskAttempts =>
+        Thread.sleep(FirstPauseMs << attempt)
+        ask(message, cannot, attempt + 1)(unanswered)
+      case NonFatal(e) => throw unanswered(AskAttempts, e)
+    }
+  }
 
   /** Returns at once. A message that cannot be delivered is logged: the driver gives the checkpoint up when its time is over.
     *

@@ -1,9 +1,9 @@
 package io.snapline.spark.operator.channel
 
 /** Where a partition's task stopped in a micro-batch. */
-private[channel] sealed trait CutRecord
+private[operator] sealed trait CutRecord
 
-private[channel] object CutRecord {
+private[operator] object CutRecord {
 
   /** Nowhere: all rows were processed, and no attempt may say anything else. */
   case object Whole extends CutRecord

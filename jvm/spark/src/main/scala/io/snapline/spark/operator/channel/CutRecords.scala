@@ -25,7 +25,7 @@ private[spark] final class CutRecords(storage: CheckpointStorage, batch: Long, o
     * @param committed
     *   the batch ran to its end: what there is must be whole. If not, an attempt may have died writing.
     */
-  private[channel] def find(committed: Boolean): Option[CutRecord] =
+  private[operator] def find(committed: Boolean): Option[CutRecord] =
     try Some(read())
     catch {
       case _: StateNotFound => None
@@ -65,7 +65,7 @@ private[spark] final class CutRecords(storage: CheckpointStorage, batch: Long, o
     }
 
   /** Fails if another attempt was first: a third one then does what that one noted. */
-  private[channel] def write(record: CutRecord): Unit = {
+  private[operator] def write(record: CutRecord): Unit = {
     val cut: List[JField] = record match {
       case CutRecord.Whole => List("cut" -> JString("none"))
       case CutRecord.At(segment, processed) =>

@@ -8,6 +8,7 @@ import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 import org.slf4j.LoggerFactory
 
+import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.StateTooLarge
 import io.snapline.spark.plugin.{Alignment, ChannelLimits, TaskBarrier}
 import io.snapline.spark.provider.SnaplineStateStore
@@ -21,30 +22,33 @@ object TaskCuts {
   private val begun = new ConcurrentHashMap[(String, Long, Int), java.lang.Long]
   private val ManyPartitions = 100000
 
-  def of(store: StateStore, batch: Long, task: TaskContext): Cuts = store match {
+  /** As the Python package names them. */
+  private val Limits = s"${CoordinatorSettings.Prefix}unaligned."
+
+  /** @param waiting
+    *   what the task begins with
+    */
+  def of(store: StateStore, waiting: ChannelState, batch: Long, task: TaskContext): Cuts = store match {
     case own: SnaplineStateStore =>
       val run = StateInternals.runId(own.configuration)
-      val records = new CutRecords(
-        new HadoopCheckpointStorage(folder(own), own.configuration),
-        batch,
-        own.id.operatorId,
-        own.id.partitionId
-      )
       TaskBarrier.ofTask(run).fold[Alignment](Alignment.Aligned)(_.alignment) match {
-        case Alignment.Aligned => Cuts.None
-        case Alignment.Repeated(committed) => Cuts.repeated(records, committed, batch)
+        case Alignment.Aligned => Cuts.Never
+        case Alignment.Repeated(committed) => Cuts.repeated(records(own, batch), committed, batch)
         case Alignment.Unaligned(budgetMs, limits) =>
           val isFirst = isFirstRun(run.toString, own, batch)
           if (!isFirst || task.attemptNumber() > 0 || task.stageAttemptNumber() > 0) {
-            Cuts.repeated(records, committed = false, batch)
-          } else if (isFull(own, limits)) Cuts.None
-          else new Cuts.Timed(new TimeBudget(budgetMs), records)
+            Cuts.repeated(records(own, batch), committed = false, batch)
+          } else if (isFull(waiting, own, limits)) Cuts.Never
+          else new Cuts.Timed(new TimeBudget(budgetMs), records(own, batch))
       }
-    case _ => Cuts.None
+    case _ => Cuts.Never
   }
 
-  private def folder(store: SnaplineStateStore): Path =
-    new Path(new Path(store.id.checkpointRootLocation).getParent, s"snapline/${CutRecords.Folder}")
+  private def records(store: SnaplineStateStore, batch: Long): CutRecords = {
+    val folder = new Path(new Path(store.id.checkpointRootLocation).getParent, s"snapline/${CutRecords.Folder}")
+    val storage = new HadoopCheckpointStorage(folder, store.configuration)
+    new CutRecords(storage, batch, store.id.operatorId, store.id.partitionId)
+  }
 
   private def isFirstRun(run: String, store: SnaplineStateStore, batch: Long): Boolean = {
     if (begun.size > ManyPartitions) begun.clear()
@@ -53,8 +57,7 @@ object TaskCuts {
   }
 
   /** Rows that wait are read by every batch that does not get to them, and nothing else slows the source down. */
-  private def isFull(store: SnaplineStateStore, limits: ChannelLimits): Boolean = {
-    val channel = ChannelState.of(store, ChannelState.Value)
+  private def isFull(channel: ChannelState, store: SnaplineStateStore, limits: ChannelLimits): Boolean = {
     val passed = Seq(
       (channel.bytes >= limits.bytes) -> s"${channel.bytes} bytes (limit ${limits.bytes})",
       (channel.rowCount >= limits.rows) -> s"${channel.rowCount} rows (limit ${limits.rows})",
@@ -66,7 +69,7 @@ object TaskCuts {
         throw new StateTooLarge(
           what,
           "give the query more partitions or cores, let it read less in a batch, or raise the limit " +
-            "(spark.snapline.execution.checkpointing.unaligned.max-channel-bytes, …max-channel-rows, …max-batches-behind)."
+            s"(${Limits}max-channel-bytes, …max-channel-rows, …max-batches-behind)."
         )
       }
       log.warn(s"$what All of it is processed in this batch, however long it takes.")

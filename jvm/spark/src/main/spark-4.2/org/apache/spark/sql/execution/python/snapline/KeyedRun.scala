@@ -52,12 +52,12 @@ private[snapline] final class KeyedRun(
       link.start(context)
       link
     }
-    val cuts = if (setup.streaming) TaskCuts.of(store, setup.batchId, context) else Cuts.None
     val allocator = ArrowSchemas.allocator("keyed process")
     val partition = if (setup.streaming) store.id.partitionId else context.partitionId()
     val partitions = if (setup.streaming) setup.partitions else context.numPartitions()
     val stage =
       new TaskStage(setup, store, counts, schemaOf, allocator, partition, partitions, () => startLink())
+    val cuts = if (setup.streaming) TaskCuts.of(store, stage.waiting, setup.batchId, context) else Cuts.Never
     val task = stage.open(rows, broadcast, lateRule(late), late, cuts)
     val emitted = operator.longMetric("numOutputRows")
     CompletionIterator[InternalRow, Iterator[InternalRow]](
