@@ -8,25 +8,22 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
-import pytest
 
 from .job import digest
+from .lives import LONGEST, kill, start, wait_for
 from .unaligned_job import QUERIES
 
 KILLS = int(os.environ.get("SNAPLINE_KILLS", "20"))
 SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
-ROOT = Path(__file__).parents[2]
+JOB = "integration.drill.unaligned_job"
 ROWS_A_FILE = 60
 KEYS = 5
-LONGEST = 600
 
 
 def test_output_is_that_of_plain_python_wherever_batches_were_cut(tmp_path: Path) -> None:
@@ -35,13 +32,13 @@ def test_output_is_that_of_plain_python_wherever_batches_were_cut(tmp_path: Path
     expected = make_input(tmp_path / "input", 12 + 2 * KILLS, draw)
     cut = 0
     for life in range(KILLS):
-        process, log = start(tmp_path, life)
+        process, log = start(JOB, tmp_path, life)
         wait_for(process, log, draw.randrange(1, len(QUERIES) + 1))
         time.sleep(draw.uniform(0, 6))
         kill(process)
         cut += sum(1 for _ in tmp_path.glob("*-checkpoint/snapline/cuts/*/*"))
         print(f"life {life}: {log.read_text().count('ended ')} queries had ended", flush=True)
-    process, log = start(tmp_path, KILLS)
+    process, log = start(JOB, tmp_path, KILLS)
     assert process.wait(LONGEST) == 0, log.read_text()[-3000:]
     assert cut > KILLS, "batches were to be cut"
     for name in QUERIES:
@@ -70,40 +67,16 @@ def make_input(folder: Path, files: int, draw: random.Random) -> list[tuple[int,
     return sorted(expected)
 
 
-def start(folder: Path, life: int) -> tuple[subprocess.Popen[bytes], Path]:
-    log = folder / f"life-{life:03}.log"
-    command = [sys.executable, "-m", "integration.drill.unaligned_job", str(folder)]
-    with log.open("wb") as out:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
-    return process, log
-
-
-def wait_for(process: subprocess.Popen[bytes], log: Path, started: int) -> None:
-    """Until so many queries have begun, or recovered and begun."""
-    deadline = time.monotonic() + LONGEST
-    while log.read_text(errors="replace").count("started ") < started:
-        if process.poll() is not None:
-            # All that is there has been taken in; anything else is no end.
-            assert process.returncode == 0, log.read_text()[-3000:]
-            return
-        if time.monotonic() > deadline:
-            kill(process)
-            pytest.fail(f"no query began in {LONGEST} s: {log.read_text()[-3000:]}")
-        time.sleep(0.05)
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
 def read(folder: Path, name: str) -> list[tuple[int, int, str]]:
     if name.startswith("sqlite"):
         with sqlite3.connect(folder / f"{name}.db") as db:
             return [tuple(json.loads(row)) for (row,) in db.execute("select row from rows")]
-    # The sink's log says which files count.
-    entries = sorted((folder / name / "_spark_metadata").glob("[0-9]*"), key=lambda path: int(path.name.split(".")[0]))
+    return parquet_rows(folder / name)
+
+
+def parquet_rows(output: Path) -> list[tuple[Any, ...]]:
+    """Of the files that count by the sink's log."""
+    entries = sorted((output / "_spark_metadata").glob("[0-9]*"), key=lambda path: int(path.name.split(".")[0]))
     compacted = [path for path in entries if path.name.endswith(".compact")]
     if compacted:
         entries = entries[entries.index(compacted[-1]) :]

@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     )
     from snapline.query import (
         CheckpointConfig,
+        CheckpointingMode,
         CheckpointListener,
         ExponentialDelayRestart,
         FailureRateRestart,
         FixedDelayRestart,
         NoRestart,
+        RecoveryReport,
         SupervisedQuery,
         start,
     )
@@ -95,6 +97,7 @@ __all__ = [
     "CheckpointConfig",
     "CheckpointListener",
     "CheckpointedFunction",
+    "CheckpointingMode",
     "Context",
     "EmbeddedRocksDBStateBackend",
     "ExponentialDelayRestart",
@@ -121,6 +124,7 @@ __all__ = [
     "RawStateOutput",
     "ReadOnlyBroadcastState",
     "ReadOnlyContext",
+    "RecoveryReport",
     "ReduceFunction",
     "ReducingState",
     "ReducingStateDescriptor",

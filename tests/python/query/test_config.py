@@ -158,3 +158,14 @@ def test_durations_are_flinks(text: str, millis: int) -> None:
 def test_durations_come_back(millis: int) -> None:
     duration = timedelta(milliseconds=millis)
     assert parse_duration("it", format_duration(duration)) == duration
+
+
+def test_at_least_once_is_for_aligned_checkpoints_at_an_interval() -> None:
+    config = CheckpointConfig(mode="at_least_once", interval=timedelta(seconds=1))
+    assert config.is_at_least_once
+    assert CheckpointConfig.from_conf(config.to_conf()) == config
+    assert config.to_coordinator()[-2:] == ("AT_LEAST_ONCE", "")
+    with pytest.raises(InvalidConfiguration, match="interval is not set"):
+        CheckpointConfig(mode=CheckpointingMode.AT_LEAST_ONCE)
+    with pytest.raises(InvalidConfiguration, match="unaligned"):
+        CheckpointConfig(mode="AT_LEAST_ONCE", interval=timedelta(seconds=1), unaligned=True)

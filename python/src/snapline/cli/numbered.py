@@ -132,6 +132,7 @@ def _show_head(each: NumberedCheckpoint, meta: CheckpointMetadata, out: Console)
         "checkpoint": f"{meta.id}, {each.status.value}, {meta.properties}",
         "query": f"{meta.query}, run {meta.run}",
         "batch": number(meta.batch),
+        **_ahead(meta),
         "triggered": moment(meta.triggered),
         "acknowledged": f"{moment(meta.acknowledged)}, after {duration(meta.acknowledged - meta.triggered)}",
         "completed": f"{moment(meta.completed)}, after {duration(meta.completed - meta.triggered)}",
@@ -149,6 +150,13 @@ def _show_head(each: NumberedCheckpoint, meta: CheckpointMetadata, out: Console)
     for source in meta.offsets.split("\n")[2:]:
         out.print(f"{'offsets':<{width}}  {source}", soft_wrap=True)
     out.print()
+
+
+def _ahead(meta: CheckpointMetadata) -> dict[str, str]:
+    if not meta.ahead:
+        return {}
+    stores = sum(1 for _ in meta.handles())
+    return {"at least once": f"{meta.ahead} of {stores} stores hold batches up to {number(meta.newest_batch)}"}
 
 
 def _rows(meta: CheckpointMetadata, operator: int | None, partition: int | None) -> list[dict[str, Any]]:
@@ -186,6 +194,8 @@ def _as_dict(each: NumberedCheckpoint, meta: CheckpointMetadata, rows: list[dict
         "query": meta.query,
         "run": meta.run,
         "batch": meta.batch,
+        "ahead": meta.ahead,
+        "newest_batch": meta.newest_batch,
         "triggered": meta.triggered,
         "acknowledged": meta.acknowledged,
         "completed": meta.completed,

@@ -10,6 +10,7 @@ from snapline.query.metadata import CheckpointMetadata, read_checkpoint
 from snapline.query.obstacles import Obstacle
 from snapline.query.plan_checks import check_replayable, find_obstacles
 from snapline.query.recovery import Recovery
+from snapline.query.report import RecoveryReport
 from snapline.query.restart import (
     ExponentialDelayRestart,
     FailureRateRestart,
@@ -39,6 +40,7 @@ __all__ = [
     "NoRestart",
     "Obstacle",
     "Recovery",
+    "RecoveryReport",
     "RestartStrategy",
     "SupervisedQuery",
     "check_replayable",

@@ -20,9 +20,14 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 class CheckpointingMode(str, Enum):
-    """What a checkpoint promises. Flink's AT_LEAST_ONCE is still to come."""
+    """What a recovery from a checkpoint promises.
+
+    ``EXACTLY_ONCE``: state is as if each row had been counted once. ``AT_LEAST_ONCE``: partitions take their snapshots
+    without waiting for one another, and rows of batches after the checkpoint may count twice in them.
+    """
 
     EXACTLY_ONCE = "EXACTLY_ONCE"
+    AT_LEAST_ONCE = "AT_LEAST_ONCE"
 
 
 class ExternalizedCheckpointRetention(str, Enum):
@@ -95,7 +100,7 @@ class CheckpointConfig:
     Attributes:
         interval: from one trigger to the next; the first barrier after it is due is taken. None: every batch is
             durable before it counts as done, and no checkpoint is needed. From 10 ms.
-        mode: ``EXACTLY_ONCE``.
+        mode: ``EXACTLY_ONCE``, or ``AT_LEAST_ONCE``, which needs an interval.
         timeout: after which a checkpoint that is not complete expires. From 10 ms.
         min_pause: least time between the end of a checkpoint and the next trigger. Implies one checkpoint at a time.
         max_concurrent_checkpoints: how many may be on their way at once.
@@ -166,6 +171,27 @@ class CheckpointConfig:
                 f"leave out one of them, or set {name} to 1.",
             )
 
+        if CheckpointingMode(self.mode) is CheckpointingMode.AT_LEAST_ONCE:
+            self._check_at_least_once()
+
+    def _check_at_least_once(self) -> None:
+        mode = f"{_full('mode')} is {CheckpointingMode.AT_LEAST_ONCE.value}"
+        if self.unaligned:
+            raise InvalidConfiguration(
+                f"{mode}, and {_full('unaligned')} is true: a row that waits is to be counted once.",
+                "leave out one of them.",
+            )
+        if not self.takes_checkpoints:
+            raise InvalidConfiguration(
+                f"{mode}, and {_full('interval')} is not set: every batch is durable by itself, and counts once.",
+                f"set {_full('interval')}, or leave out {_full('mode')}.",
+            )
+
+    @property
+    def is_at_least_once(self) -> bool:
+        """Whether a snapshot may hold later batches than its checkpoint's."""
+        return CheckpointingMode(self.mode) is CheckpointingMode.AT_LEAST_ONCE
+
     @property
     def takes_checkpoints(self) -> bool:
         """Whether there is an interval; if not, every batch is durable by itself."""
@@ -183,7 +209,7 @@ class CheckpointConfig:
             if _SETTINGS[field].of_stores
         }
 
-    def to_coordinator(self) -> tuple[int, int, int, int, int, int, str, str]:
+    def to_coordinator(self) -> tuple[int, int, int, int, int, int, str, str, str]:
         """As the jar's coordinator takes them: durations in ms, an interval of -1 for none."""
         return (
             -1 if self.interval is None else self.interval // _MILLISECOND,
@@ -193,6 +219,7 @@ class CheckpointConfig:
             self.tolerable_failed_checkpoints,
             self.num_retained,
             _POLICIES[ExternalizedCheckpointRetention(self.externalized_checkpoint_retention)],
+            CheckpointingMode(self.mode).value,
             self._alignment(),
         )
 

@@ -55,6 +55,16 @@ class CheckpointMetadata:
         return CheckpointRef(self.id, self.batch)
 
     @property
+    def ahead(self) -> int:
+        """How many stores' snapshots hold batches after its own (``AT_LEAST_ONCE``)."""
+        return sum(handle.ref.version > self.batch + 1 for _, _, handle in self.handles())
+
+    @property
+    def newest_batch(self) -> int:
+        """The newest batch that a snapshot of it holds."""
+        return max((handle.ref.version - 1 for _, _, handle in self.handles()), default=self.batch)
+
+    @property
     def is_savepoint(self) -> bool:
         """Whether a person asked for it, and nothing the system does removes it."""
         return self.properties in ("SAVEPOINT", "SYNC_SAVEPOINT")

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from snapline.errors import CheckpointDamaged
 from snapline.query.choice import CheckpointChoice
 from snapline.query.config import CheckpointConfig
-from snapline.query.file_input import FileInput
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before, make_mark
 from snapline.query.journal import NO_CHECKPOINT, CheckpointRef
-from snapline.query.logical_plan import WriterSettings, field_of
-from snapline.query.lost_input import files_are_lost, input_is_lost
-from snapline.query.metadata import CheckpointMetadata
+from snapline.query.logical_plan import field_of
+from snapline.query.metadata import CheckpointMetadata, read_checkpoint
 from snapline.query.plan_checks import find_obstacles, warn_of
 from snapline.query.recovery import Recovery
+from snapline.query.replay import BatchReplay
+from snapline.query.report import RecoveryReport
 from snapline.query.sink_log import SinkLog
 from snapline.query.start_settings import LONG_LOGS, starting_with
 from snapline.query.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_data, rows_wait
@@ -53,13 +53,16 @@ class Runs:
         self._target = (path, table)
         self._settings = dict(settings or {})
         self._session = writer._df.sparkSession
-        self._mode = WriterSettings.of(writer).output_mode
         self._choice = CheckpointChoice(files)
         self._recovery = Recovery(files)
-        self._input = FileInput(files)
         self._sink = SinkLog.of(writer, path, table, files)
         self._restored: CheckpointRef | None = None
+        #: What the last start had to rebuild; None: nothing.
+        self.report: RecoveryReport | None = None
         self.driver = self._register()
+        self._replay = BatchReplay(
+            writer, files, location, self.driver, self._recovery, {**LONG_LOGS, **self._of_query}, config.forced
+        )
 
     def _register(self) -> Any:
         from snapline.savepoint.java_api import translate
@@ -81,6 +84,7 @@ class Runs:
             StreamingQueryException: a replayed batch failed.
             SnaplineError: no checkpoint will do.
         """
+        self.report = None
         self.recover(restore)
         self._mark_unaligned()
         if self._config.takes_checkpoints:
@@ -254,42 +258,19 @@ class Runs:
     def _recover(self, ref: CheckpointRef) -> None:
         self._restored = ref
         self.driver.restoreFrom(ref.id)
-        replayed = self._recovery.run(ref, self._run_batch, self._sink.has)
+        self._replay.rows.clear()
+        replayed = self._recovery.run(ref, self._replay, self._sink.has)
         if replayed:
-            _log.info("Recovered from checkpoint %d: %d batches replayed.", ref.id, len(replayed))
+            self.report = self._reported(ref, replayed)
+            _log.log(logging.WARNING if self.report.ahead else logging.INFO, "%s", self.report)
 
-    def _run_batch(self, batch: int) -> None:
-        """One batch, as the logs have it, for its state only.
-
-        Raises:
-            StateNotFound: its input is gone.
-            StreamingQueryException: it failed otherwise.
-        """
-        missing = self._input.missing(batch)
-        if missing:
-            lost = files_are_lost(batch, missing)
-            if not self._config.forced:
-                raise lost
-            _log.warning("%s", lost)
-        journal = self._recovery.pending()
-        self.driver.replay(journal is None or batch <= journal.committed)
-        writer = (
-            self._writer._df.writeStream.format("noop")
-            .outputMode(self._mode)
-            .option("checkpointLocation", self._location)
-            .trigger(once=True)
-        )
-        with starting_with(self._session.conf, {**LONG_LOGS, **self._of_query}):
-            query = writer.start()
-        try:
-            query.awaitTermination()
-        except Exception as e:
-            expired = input_is_lost(batch, e)
-            if expired is None:
-                raise
-            raise expired from e
-        finally:
-            query.stop()
+    def _reported(self, ref: CheckpointRef, replayed: range) -> RecoveryReport:
+        if ref.id not in self._choice.numbers():
+            return RecoveryReport(ref.id, ref.batch, replayed)
+        checkpoint = read_checkpoint(self._files, ref.id)
+        stores = sum(1 for _ in checkpoint.handles())
+        twice = sum(rows for batch, rows in self._replay.rows.items() if batch <= checkpoint.newest_batch)
+        return RecoveryReport(ref.id, ref.batch, replayed, stores, checkpoint.ahead, twice)
 
 
 def _damage(failure: Exception) -> str | None:

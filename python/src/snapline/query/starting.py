@@ -13,7 +13,7 @@ from snapline.query.config import CheckpointConfig
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.listener import CheckpointListener
 from snapline.query.logical_plan import WriterSettings
-from snapline.query.plan_checks import check_replayable, check_unaligned
+from snapline.query.plan_checks import check_at_least_once, check_replayable, check_unaligned
 from snapline.query.restart import NoRestart, RestartStrategy
 from snapline.query.runs import Runs
 from snapline.query.supervised import SupervisedQuery
@@ -87,6 +87,8 @@ def start(
         check_replayable(writer, config.forced)
     if config.unaligned:
         check_unaligned(writer)
+    if config.is_at_least_once:
+        check_at_least_once(writer)
     writer.option(LOCATION, location)
     if from_savepoint is not None:
         from snapline.savepoint.begin import begin_from

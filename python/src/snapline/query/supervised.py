@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapline.errors import StateNotFound, StorageFailure
 from snapline.query.listener import CheckpointListener, ListenerCalls
+from snapline.query.report import RecoveryReport
 from snapline.query.restart import RestartStrategy
 from snapline.query.runs import Runs
 
@@ -73,6 +74,11 @@ class SupervisedQuery:
     def restarts(self) -> int:
         """How often it was started again since its start by hand."""
         return len(self._failures)
+
+    @property
+    def recovery(self) -> RecoveryReport | None:
+        """What the last start, by hand or by the restart strategy, rebuilt from a checkpoint; None: nothing."""
+        return self._runs.report
 
     def awaitTermination(self, timeout: float | None = None) -> bool | None:  # Spark's name
         """Waits for the end, restarts included; as Spark's, with a timeout in seconds says whether it has ended.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from snapline.errors import CheckpointDamaged, NotACheckpoint, StateNotFound
+from snapline.errors import CheckpointDamaged, IncompatibleState, NotACheckpoint, StateNotFound
 from snapline.query.choice import CheckpointChoice
 from snapline.query.files import Files
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before
@@ -77,6 +77,7 @@ def find_state(session: SparkSession, files: Files, checkpoint: int | None = Non
 
     Raises:
         NotACheckpoint: the folder is no checkpoint of a query.
+        IncompatibleState: the checkpoint is of more than one batch (``AT_LEAST_ONCE``).
         StateNotFound: nothing was committed yet, or there is no checkpoint of that number.
         CheckpointDamaged: what is needed is missing or cannot be read.
     """
@@ -87,6 +88,7 @@ def find_state(session: SparkSession, files: Files, checkpoint: int | None = Non
     chosen = _numbered(files, checkpoint)
     planned: LogEntry | None = None
     if chosen is not None:
+        _check_is_of_one_batch(files, chosen)
         texts = (chosen.offsets, chosen.commit)
         offsets, commit = (parse_entry(chosen.batch, text.encode(), metadata_name(chosen.id)) for text in texts)
         uids: Uids = {(o.id, s.name, h.partition): h.ref.uid for o, s, h in chosen.handles()}
@@ -129,6 +131,15 @@ def _numbered(files: Files, checkpoint: int | None) -> CheckpointMetadata | None
             "wait for the first, or start the query with snapline.start without an interval for a moment.",
         )
     return newest if newest is not None and newest.batch >= base else None
+
+
+def _check_is_of_one_batch(files: Files, checkpoint: CheckpointMetadata) -> None:
+    if checkpoint.ahead:
+        raise IncompatibleState(
+            f"checkpoint {checkpoint.id} of {files.location} was taken AT_LEAST_ONCE: {checkpoint.ahead} of its "
+            f"{sum(1 for _ in checkpoint.handles())} snapshots hold batches after batch {checkpoint.batch}.",
+            "take a savepoint of the running query (query.savepoint): it is of one batch.",
+        )
 
 
 def _newest(files: Files) -> tuple[LogEntry, LogEntry, LogEntry | None]:

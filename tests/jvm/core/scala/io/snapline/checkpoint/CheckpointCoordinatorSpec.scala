@@ -159,7 +159,7 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     val c = coordinator(CoordinatorSettings(retained = 2, maxConcurrent = 2))
     c.plan(5)
     c.plan(6)
-    Seq(1L, 2L).foreach(id => both.foreach(store => c.acknowledged(ack(id, store, handle(id)), 0)))
+    Seq(1L, 2L).foreach(id => both.foreach(store => c.acknowledged(ack(id, store, handle(id + 5)), 0)))
     assert(c.batchCommitted(6, 0).size == 2)
     assert(c.metadataWritten(2, 1, 0) == Seq(Purge(5)))
     c.metadataWritten(1, 1, 0)
@@ -183,7 +183,7 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
   test("a person may do away with a checkpoint: what its stores build on stays") {
     val c = coordinator(CoordinatorSettings(retained = 2))
     c.requested(CheckpointProperties.Savepoint)
-    val old = handle(1, file())
+    val old = handle(4, file())
     c.complete(3, files = Map(left -> old))
     c.complete(4)
     c.complete(5)

@@ -21,6 +21,9 @@ final class ModelQuery(seed: Long) {
     (0 until 1 + random.nextInt(2)).map(StoreId(operator.toLong, _, "default"))
   }.toSet
 
+  /** Of those that need not keep to a barrier; none of them under EXACTLY_ONCE. */
+  private val mayBeAhead = if (chance(2)) allStores.filter(_ => chance(2)) else Set.empty[StoreId]
+
   // The folder.
   private val stores = new ModelStores(random, merging = chance(2))
   private val metadata = mutable.Map.empty[Long, CompletedCheckpoint]
@@ -42,7 +45,7 @@ final class ModelQuery(seed: Long) {
   private val declines = mutable.ArrayBuffer.empty[Decline]
 
   // What the oracle knows of this process.
-  private val delivered = mutable.Set.empty[(String, Long, StoreId)]
+  private val delivered = mutable.Set.empty[Acknowledgement]
   private val known = mutable.Set.empty[NamedFile]
   private val newest = mutable.Map.empty[StoreId, (Long, Set[NamedFile])]
 
@@ -90,14 +93,14 @@ final class ModelQuery(seed: Long) {
   private def plan(): Unit = if (!over) {
     val batch = planned.fold(nextBatch)(_._1)
     val before = coordinator.inProgress
-    val checkpoint = coordinator.batchPlanned(batch, allStores, now)
+    val checkpoint = coordinator.batchPlanned(batch, allStores, now, mayBeAhead)
     planned match {
       case None =>
         planned = Some((batch, checkpoint))
         checkpoint.foreach { id =>
           val p = coordinator.inProgress.find(_.id == id).get
           checkTrigger(p, before)
-          stores.barrier(run, id, batch, allStores)
+          stores.barrier(run, id, batch, allStores, p.mayBeAhead)
         }
       case Some((_, first)) =>
         note("planned twice")
@@ -107,6 +110,8 @@ final class ModelQuery(seed: Long) {
 
   private def checkTrigger(p: PendingCheckpoint, before: Seq[PendingCheckpoint]): Unit = {
     note("triggered")
+    assert(p.mayBeAhead == (if (p.properties.isSavepoint) Set.empty[StoreId] else mayBeAhead))
+    assert(coordinator.owed.contains(p.id) || p.mayBeAhead.isEmpty)
     assert(p.id > highest && !metadata.contains(p.id), "a number comes once")
     assert(barriers.add((run, p.id)))
     highest = p.id
@@ -141,7 +146,7 @@ final class ModelQuery(seed: Long) {
     }
   }
 
-  private def upload(): Unit = stores.upload(Option.when(!over)(run)).foreach {
+  private def upload(): Unit = stores.upload(Option.when(!over)(run), planned.fold(nextBatch)(_._1 + 1)).foreach {
     case (w, Nil) =>
       // An executor that dies tells nobody.
       if (chance(2)) declines += Decline("query", w.run, w.checkpoint, w.store, FailureReason.AsyncFailure, "No room.")
@@ -166,7 +171,7 @@ final class ModelQuery(seed: Long) {
       if (merged.put(file, ack.checkpoint).isDefined) note("merged with others")
     }
     if (ack.run == run) {
-      delivered += ((run, ack.checkpoint, ack.store))
+      delivered += ack
       if (!over) remember(ack.store, ack.checkpoint, ack.handle)
     } else note("stale")
     val actions = coordinator.acknowledged(ack, now)
@@ -212,7 +217,18 @@ final class ModelQuery(seed: Long) {
     case Action.Complete(p) =>
       note("complete")
       assert(p.expected == allStores && p.acked.keySet == allStores)
-      allStores.foreach(store => assert(delivered((p.run, p.id, store)), s"$store did not acknowledge ${p.id}"))
+      p.handles.foreach { case (store, handle) =>
+        val of = delivered.filter(ack => ack.run == p.run && ack.store == store && ack.handle == handle)
+        assert(
+          of.exists(ack => ack.checkpoint == p.id || ack.checkpoint > p.id && mayBeAhead(store)),
+          s"$store, ${p.id}"
+        )
+        val ahead = handle.ref.version - (p.batch + 1)
+        assert(ahead == 0 || ahead > 0 && p.mayBeAhead(store), s"$store has version ${handle.ref.version} for $p")
+        assert(committed(handle.ref.version - 1), s"batch ${handle.ref.version - 1} was not committed")
+        if (ahead > 0) note("ahead")
+        if (of.forall(_.checkpoint > p.id)) note("answered by a later one")
+      }
       assert(committed(p.batch), s"batch ${p.batch} was not committed")
       writes += p
     case Action.Abort(p, reason, _) =>

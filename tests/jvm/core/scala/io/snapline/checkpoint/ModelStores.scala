@@ -23,16 +23,27 @@ final class ModelStores(random: Random, merging: Boolean) {
   def load(run: String, stores: Set[StoreId], from: Map[StoreId, StateHandle]): Unit =
     stores.foreach(store => lines((run, store)) = new Line(from.get(store).fold(Seq.empty[SharedFile])(_.files)))
 
-  def barrier(run: String, checkpoint: Long, batch: Long, stores: Set[StoreId]): Unit =
-    stores.foreach(store => lines((run, store)).queue += Waiting(run, checkpoint, batch + 1, store))
+  /** @param mayBeAhead
+    *   stores that make the snapshot later; one for several checkpoints, if they have not come to it
+    */
+  def barrier(run: String, checkpoint: Long, batch: Long, stores: Set[StoreId], mayBeAhead: Set[StoreId]): Unit =
+    stores.foreach { store =>
+      val queue = lines((run, store)).queue
+      if (mayBeAhead(store)) queue.dropWhileInPlace(_.late): Unit
+      queue += Waiting(run, checkpoint, batch + 1, store, mayBeAhead(store))
+    }
 
   def isIdle: Boolean = lines.values.forall(_.queue.isEmpty)
 
   /** The executors of other runs are gone; what they had uploaded stays. */
   def forgetAllBut(run: String): Unit = lines.keys.filter(_._1 != run).toSeq.foreach(lines.remove)
 
-  /** One upload, or those whose handles go into the same files: the handles to acknowledge, two for a store if a second attempt of the task also came to its end; none if it failed. */
-  def upload(live: Option[String]): Seq[(Waiting, Seq[StateHandle])] = {
+  /** One upload, or those whose handles go into the same files: the handles to acknowledge, two for a store if a second attempt of the task also came to its end; none if it failed.
+    *
+    * @param version
+    *   the newest that tasks have made
+    */
+  def upload(live: Option[String], version: Long): Seq[(Waiting, Seq[StateHandle])] = {
     val all = lines.values.filter(_.queue.nonEmpty).toSeq
     if (all.isEmpty) Nil
     else {
@@ -41,17 +52,24 @@ final class ModelStores(random: Random, merging: Boolean) {
         line.queue.head.run == first.queue.head.run && line.queue.head.checkpoint == first.queue.head.checkpoint
       // Two executors have a part.
       val files = Seq(clock.next(), clock.next())
-      all.filter(line => (line eq first) || isWithIt(line)).flatMap(upload(_, live, files))
+      all.filter(line => (line eq first) || isWithIt(line)).flatMap(upload(_, live, version, files))
     }
   }
 
-  private def upload(line: Line, live: Option[String], files: Seq[String]): Option[(Waiting, Seq[StateHandle])] =
+  private def upload(
+      line: Line,
+      live: Option[String],
+      version: Long,
+      files: Seq[String]
+  ): Option[(Waiting, Seq[StateHandle])] =
     // Without an answer it goes on sooner or later, and reuses nothing.
     if (line.unanswered.isDefined && random.nextInt(4) > 0) None
     else {
       if (line.unanswered.isDefined) line.base = Nil
       line.unanswered = None
-      val waiting = line.queue.dequeue()
+      val next = line.queue.dequeue()
+      val later = math.max(0L, version - next.version)
+      val waiting = if (next.late) next.copy(version = next.version + random.nextLong(later + 1)) else next
       val first = snapshot(waiting, line.base, live.contains(waiting.run), files)
       if (random.nextInt(15) == 0) {
         stored -= StoreFile(waiting.store, first.ref.handleName)
@@ -91,7 +109,7 @@ final class ModelStores(random: Random, merging: Boolean) {
 object ModelStores {
 
   /** A snapshot that is waiting to be uploaded. */
-  final case class Waiting(run: String, checkpoint: Long, version: Long, store: StoreId)
+  final case class Waiting(run: String, checkpoint: Long, version: Long, store: StoreId, late: Boolean)
 
   private final class Line(var base: Seq[SharedFile]) {
     val queue = mutable.Queue.empty[Waiting]

@@ -47,7 +47,9 @@ class Promise2CheckpointsInAnyOrderSpec extends AnyFunSuite {
       "metadata stays",
       "purge",
       "merged",
-      "merged with others"
+      "merged with others",
+      "ahead",
+      "answered by a later one"
     ).foreach(what => assert(counts.getOrElse(what, 0L) > seeds.size / 2, s"$what is rare"))
   }
 }

@@ -24,6 +24,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   private var ending: Option[Ending] = None
   private var lastId = 0L
   private var lastBarrier: Option[(Long, Option[Long])] = None
+  private var lastCommit = -1L
   private var purgedBelow = 0L
   private var drops = Dropped()
 
@@ -81,6 +82,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     this.run = Some(run)
     ending = None
     lastBarrier = None
+    lastCommit = -1
     schedule.restarted()
     failures.reset()
     purgedBelow = 0
@@ -88,8 +90,17 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     over ++ released.deletions
   }
 
-  /** A batch is planned whose stores are `expected`; returns the checkpoint to be taken at its end. Planned again in the same run, it is the same barrier. */
-  def batchPlanned(batch: Long, expected: Set[StoreId], nowMs: Long): Option[Long] = lastBarrier match {
+  /** A batch is planned whose stores are `expected`; returns the checkpoint to be taken at its end. Planned again in the same run, it is the same barrier.
+    *
+    * @param mayBeAhead
+    *   those of them that may answer with a snapshot of a later batch, if it is not a savepoint
+    */
+  def batchPlanned(
+      batch: Long,
+      expected: Set[StoreId],
+      nowMs: Long,
+      mayBeAhead: Set[StoreId] = Set.empty
+  ): Option[Long] = lastBarrier match {
     case _ if !isRunning => None
     case Some((last, _)) if batch < last => None
     case Some((`batch`, checkpoint)) =>
@@ -99,7 +110,8 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     case _ =>
       val checkpoint = schedule.due(pending.size, nowMs).map { case (properties, asked) =>
         lastId += 1
-        val triggered = PendingCheckpoint(lastId, run.get, batch, properties, expected, nowMs, asked)
+        val ahead = if (properties.isSavepoint) Set.empty[StoreId] else mayBeAhead
+        val triggered = PendingCheckpoint(lastId, run.get, batch, properties, expected, nowMs, ahead, asked)
         pending += lastId -> triggered
         history.triggered(triggered)
         lastId
@@ -107,6 +119,9 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       lastBarrier = Some((batch, checkpoint))
       checkpoint
   }
+
+  /** The newest checkpoint that a store may answer at this barrier or a later one; the answer counts for older ones as well. */
+  def owed: Option[Long] = if (isRunning) pending.values.filter(_.isOwed).map(_.id).maxOption else None
 
   /** A person asks for a checkpoint, and gets a number to recognize it by. It is triggered at the next barrier, however recent the last one is. */
   def requested(properties: CheckpointProperties): (Long, Seq[Action]) = {
@@ -129,10 +144,10 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       drops = drops.copy(stale = drops.stale + 1)
       free(ack.checkpoint, names)
     } else if (ack.checkpoint > lastId) foreign()
+    else if (waitingFor(ack).nonEmpty) accept(ack, nowMs)
     else
       pending.get(ack.checkpoint) match {
         case Some(p) if p.acked.contains(ack.store) => again(ack, p.acked(ack.store).handle)
-        case Some(p) if p.expected(ack.store) && !p.completing => accept(p, ack, nowMs)
         case Some(_) =>
           foreign()
           superfluous(ack)
@@ -146,13 +161,20 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       }
   }
 
-  private def accept(p: PendingCheckpoint, ack: Acknowledgement, nowMs: Long): Seq[Action] = {
-    val acked = p.copy(acked = p.acked + (ack.store -> Acked(ack.handle, nowMs)))
-    pending += p.id -> acked
-    files.hold(Holder.OfCheckpoint(p.id), ack.handle.names(ack.store))
-    history.progressed(acked)
+  /** The checkpoint it is for, and older ones that a store may answer late. */
+  private def waitingFor(ack: Acknowledgement): Seq[PendingCheckpoint] =
+    pending.values.filter(p => p.id <= ack.checkpoint && p.awaits(ack)).toSeq
+
+  private def accept(ack: Acknowledgement, nowMs: Long): Seq[Action] = {
+    val accepted = waitingFor(ack).map { p =>
+      val acked = p.copy(acked = p.acked + (ack.store -> Acked(ack.handle, nowMs)))
+      pending += p.id -> acked
+      files.hold(Holder.OfCheckpoint(p.id), ack.handle.names(ack.store))
+      history.progressed(acked)
+      acked
+    }
     newest.acknowledged(ack.store, ack.checkpoint, ack.handle)
-    prune(Set(ack.store)) ++ completeIfReady(acked)
+    prune(Set(ack.store)) ++ accepted.flatMap(completeIfReady)
   }
 
   /** The same message again, or that of a second attempt of the task: the first one counts. */
@@ -211,15 +233,17 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   /** Commits come in the order of batches: one stands for all before it. */
   def batchCommitted(batch: Long, nowMs: Long): Seq[Action] =
     if (!isRunning) Nil
-    else
-      pending.values.toSeq.filter(p => p.batch <= batch && p.committedMs.isEmpty).flatMap { p =>
-        val committed = p.copy(committedMs = Some(nowMs))
+    else {
+      lastCommit = math.max(lastCommit, batch)
+      pending.values.toSeq.filter(_.batch <= batch).flatMap { p =>
+        val committed = p.copy(committedMs = p.committedMs.orElse(Some(nowMs)))
         pending += p.id -> committed
         completeIfReady(committed)
       }
+    }
 
   private def completeIfReady(p: PendingCheckpoint): Seq[Action] =
-    if (!p.isReady) Nil
+    if (!p.isReady(lastCommit)) Nil
     else {
       val completing = p.copy(completing = true)
       pending += p.id -> completing

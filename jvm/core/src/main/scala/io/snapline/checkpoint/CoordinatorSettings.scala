@@ -23,7 +23,8 @@ final case class CoordinatorSettings(
     maxConcurrent: Int = 1,
     tolerableFailures: Int = 0,
     retained: Int = 1,
-    retention: RetentionPolicy = RetentionPolicy.RetainOnCancellation
+    retention: RetentionPolicy = RetentionPolicy.RetainOnCancellation,
+    mode: CheckpointingMode = CheckpointingMode.ExactlyOnce
 ) {
   import CoordinatorSettings._
 

@@ -5,6 +5,8 @@ final case class Acked(handle: StateHandle, atMs: Long)
 
 /** A checkpoint in progress: triggered, and neither complete nor given up.
   *
+  * @param mayBeAhead
+  *   stores whose snapshot may hold later batches too
   * @param requests
   *   of people who wait for it
   * @param committedMs
@@ -19,6 +21,7 @@ final case class PendingCheckpoint(
     properties: CheckpointProperties,
     expected: Set[StoreId],
     triggeredMs: Long,
+    mayBeAhead: Set[StoreId] = Set.empty,
     requests: Seq[Long] = Nil,
     acked: Map[StoreId, Acked] = Map.empty,
     committedMs: Option[Long] = None,
@@ -28,7 +31,27 @@ final case class PendingCheckpoint(
 
   def latestAckMs: Option[Long] = acked.values.map(_.atMs).maxOption
 
-  def isReady: Boolean = !completing && committedMs.isDefined && acked.size == expected.size
+  /** The newest batch of which it has changes. */
+  def newestBatch: Long = acked.values.foldLeft(batch)((newest, ack) => math.max(newest, ack.handle.ref.version - 1))
+
+  /** What a replay runs again goes into no sink: the sink has to have every batch of which there are changes.
+    *
+    * @param committed
+    *   the newest batch that is
+    */
+  def isReady(committed: Long): Boolean =
+    !completing && committedMs.isDefined && acked.size == expected.size && newestBatch <= committed
+
+  /** Whether this is the answer of a store that it waits for. */
+  def awaits(ack: Acknowledgement): Boolean = awaits(ack.store) && {
+    val ahead = ack.handle.ref.version - (batch + 1)
+    ahead == 0 || ahead > 0 && mayBeAhead(ack.store)
+  }
+
+  private def awaits(store: StoreId): Boolean = !completing && expected(store) && !acked.contains(store)
+
+  /** Whether some store may still answer with a snapshot of a later batch. */
+  def isOwed: Boolean = mayBeAhead.exists(awaits)
 
   def isExpired(nowMs: Long, timeoutMs: Long): Boolean = !completing && committedMs.exists(nowMs - _ > timeoutMs)
 

@@ -1,5 +1,12 @@
 package io.snapline.snapshot
 
+/** A snapshot that a checkpoint may get at this commit or after a later one.
+  *
+  * @param listener
+  *   for the version that is committed now
+  */
+final case class OwedCheckpoint(checkpoint: Long, listener: SnapshotListener)
+
 /** Told once how the snapshot of a checkpoint went, from a thread of the pool, or that of a merger. */
 trait SnapshotListener {
 

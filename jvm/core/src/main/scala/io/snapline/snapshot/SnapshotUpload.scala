@@ -94,13 +94,16 @@ private[snapshot] final class SnapshotUpload(
 private[snapshot] object SnapshotUpload {
 
   /** Returns the length of the handle, which is whole and durable then. */
-  def writeHandle(to: CheckpointStorage, meta: HandleMeta, local: LocalSnapshot): Long = {
+  def writeHandle(to: CheckpointStorage, meta: HandleMeta, local: LocalSnapshot): Long =
+    writeHandle(to, meta, local.small.view.map(file => Files.readAllBytes(file.toPath)))
+
+  /** @param small
+    *   contents of the files that go into the handle
+    */
+  def writeHandle(to: CheckpointStorage, meta: HandleMeta, small: Iterable[Array[Byte]]): Long = {
     val frame = new FrameWriter(to.create(meta.ref.handleName), Frame.HandleMagic, compress = true)
     try {
-      local.small.foreach { file =>
-        val bytes = Files.readAllBytes(file.toPath)
-        frame.block(bytes, 0, bytes.length)
-      }
+      small.foreach(bytes => frame.block(bytes, 0, bytes.length))
       frame.finish(Meta.bytes(meta))
     } catch { case e: Throwable => frame.abandon(); throw e }
     frame.bytesWritten

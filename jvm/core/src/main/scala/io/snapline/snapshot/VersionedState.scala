@@ -46,6 +46,7 @@ final class VersionedState(
   @volatile private var isClosed = false
   @volatile private var statistics = StateStatistics()
   private val noting = new Object
+  private val owing = new OwedSnapshot(pool)
 
   /** The backend with the version loaded last. */
   def backend: KeyedBackend = {
@@ -69,15 +70,19 @@ final class VersionedState(
     *   changes need not be in storage when `commit` returns; a coordinator deletes files of snapshots
     * @param base
     *   the one snapshot it leaves while this run goes on
+    * @param ahead
+    *   a snapshot of a later version that stands for this one
     */
   def load(
       version: Long,
       uid: Option[String],
       empty: Boolean = false,
       interval: Boolean = false,
-      base: Option[VersionRef] = None
+      base: Option[VersionRef] = None,
+      ahead: Option[VersionRef] = None
   ): Unit = {
     checkOpen()
+    owing.begin()
     val begun = System.nanoTime()
     if (dirty) abandon()
     val fromStorage = empty || !holds(version, uid)
@@ -86,7 +91,8 @@ final class VersionedState(
       held =
         if (version == 0 || empty) fresh(version)
         else {
-          val restored = bringBack(version, uid, interval)
+          val own = ahead.map(new BackdatedSnapshot(storage, clock, origin).write(_, version).uid)
+          val restored = bringBack(version, own.orElse(uid), interval)
           adopt(restored, reuses = !interval || restored.snapshot.map(_.ref).exists(base.contains))
         }
     }
@@ -102,6 +108,7 @@ final class VersionedState(
   /** Like `load`, from one given snapshot; for reading old state. */
   def loadFrom(snapshotVersion: Long, snapshotUid: Option[String], version: Long, uid: Option[String]): Unit = {
     checkOpen()
+    owing.begin()
     drop()
     held = adopt(restoring(storage).restoreFrom(snapshotVersion, snapshotUid, version, uid))
     begin(version, interval = false)
@@ -159,8 +166,14 @@ final class VersionedState(
     *   wait for a snapshot of it too
     * @param checkpoint
     *   make a snapshot in the background and tell this how it went
+    * @param owed
+    *   make one when there is time
     */
-  def commit(forceSnapshot: Boolean = false, checkpoint: Option[SnapshotListener] = None): VersionRef = {
+  def commit(
+      forceSnapshot: Boolean = false,
+      checkpoint: Option[SnapshotListener] = None,
+      owed: Option[OwedCheckpoint] = None
+  ): VersionRef = {
     checkOpen()
     val begun = System.nanoTime()
     val changelog = writer
@@ -193,9 +206,7 @@ final class VersionedState(
     // Of such a version nothing but its snapshot is durable.
     val alone = !changelog.kept && (changelog.storage eq storage)
     if (checkpoint.isDefined) {
-      val state = held
-      val to = merged.filter(_ => changelog.storage ne storage).getOrElse(ownFile)
-      val run = new SnapshotRun(storage, clock, settings, origin, state, changelog.ref, note, to, backup)
+      val run = checkpointRun(changelog.ref, merges = changelog.storage ne storage)
       val syncMs = millis(begun)
       if (alone) run.acknowledge(checkpoint.get, syncMs).foreach { e => drop(); throw e }
       else pool.submit(() => run.acknowledge(checkpoint.get, syncMs): Unit)
@@ -213,7 +224,16 @@ final class VersionedState(
       }
     }
     measured(_.copy(commitMs = millis(begun)))
+    owing.committed(owed.map { due =>
+      val merges = changelog.storage ne storage
+      OwedSnapshot.Debt(due.checkpoint, due.listener, () => checkpointRun(changelog.ref, merges))
+    })
     changelog.ref
+  }
+
+  private def checkpointRun(ref: VersionRef, merges: Boolean): SnapshotRun = {
+    val to = merged.filter(_ => merges).getOrElse(ownFile)
+    new SnapshotRun(storage, clock, settings, origin, held, ref, note, to, backup)
   }
 
   private def snapshotRun(ref: VersionRef): SnapshotRun =
@@ -248,6 +268,7 @@ final class VersionedState(
   /** Forgets the changes since `load`. Harmless when there are none. */
   def abort(): Unit = if (held != null && !isClosed) {
     if (dirty || (writer != null && writer.bytesWritten > 0)) abandon()
+    owing.end()
   }
 
   private def abandon(): Unit = {
@@ -256,6 +277,7 @@ final class VersionedState(
   }
 
   private def drop(): Unit = if (held != null) {
+    owing.forget()
     held.backend.close()
     held = null
   }
@@ -277,6 +299,7 @@ final class VersionedState(
   /** Waits a while for a snapshot that is being made: what it uploaded would otherwise lie around for a day. */
   override def close(): Unit = if (!isClosed) {
     isClosed = true
+    owing.begin()
     try awaitSnapshot(VersionedState.CloseWaitMs)
     catch {
       case _: InterruptedException => Thread.currentThread().interrupt()

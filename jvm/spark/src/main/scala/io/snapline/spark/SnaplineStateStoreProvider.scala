@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.{InvalidConfiguration, StateNotFound}
-import io.snapline.snapshot.VersionedState
+import io.snapline.snapshot.{OwedCheckpoint, VersionedState}
 import io.snapline.spark.plugin.{TaskBarrier, RestorePoint, TaskCheckpoint}
 import io.snapline.spark.provider._
 
@@ -36,6 +36,9 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
   private[spark] var stamps: RocksDBStateMachine = _
   private var location: StateLocation = _
   private var restorePoint: Option[RestorePoint] = None
+
+  /** What Spark knows the state by that was loaded last, if that is not its own id. */
+  private var knownAs: Option[String] = None
 
   override def init(
       stateStoreId: StateStoreId,
@@ -154,16 +157,24 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
         conf,
         configuration,
         validation,
-        checkpoint(version)
+        knownAs,
+        part(version)
       )
     } catch { case e: Throwable => stamps.releaseStamp(stamp, throwEx = false): Unit; throw e }
   }
 
   /** The store's part in the checkpoint that its task's barrier asks for. */
-  private def checkpoint(version: Long): Option[TaskCheckpoint] = for {
-    barrier <- TaskBarrier.ofTask(runId)
-    number <- barrier.checkpoint
-  } yield {
+  private def part(version: Long): CheckpointPart =
+    TaskBarrier.ofTask(runId).fold(CheckpointPart.Empty) { barrier =>
+      if (!barrier.mayBeAhead(id.operatorId)) {
+        CheckpointPart(barrier.checkpoint.map(checkpoint(_, version, barrier)), None)
+      } else {
+        val owed = barrier.owed.map(number => OwedCheckpoint(number, checkpoint(number, version, barrier)))
+        CheckpointPart(None, owed)
+      }
+    }
+
+  private def checkpoint(number: Long, version: Long, barrier: TaskBarrier): TaskCheckpoint = {
     val task = TaskContext.get()
     if (barrier.interval) {
       // Until the snapshot itself is expected, or will not be.
@@ -186,14 +197,18 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
 
   private def load(version: Long, ckptId: Option[String], empty: Boolean = false): Unit = {
     val barrier = TaskBarrier.ofTask(runId)
-    val base = barrier.flatMap(_.restore).flatMap(restorePointAt(_).handle(id))
+    val point = barrier.flatMap(_.restore).map(restorePointAt)
+    val base = point.flatMap(_.handle(id))
     location.lookForMerged(barrier)
     base.foreach(location.learn)
+    val ahead = point.filter(_.version == version).flatMap(_.ahead(id))
+    knownAs = ckptId.filter(_ => ahead.isDefined)
     val uid =
-      if (conf.enableStateStoreCheckpointIds) ckptId
+      if (ahead.isDefined) None
+      else if (conf.enableStateStoreCheckpointIds) ckptId
       // In checkpoint format 1 Spark names no attempt, and the latest is taken; but a checkpoint names one.
-      else base.map(_.ref).filter(_.version == version).map(_.uid)
-    try state.load(version, uid, empty, interval = barrier.exists(_.interval), base.map(_.ref))
+      else point.filter(_.version == version).flatMap(_ => base).map(_.ref.uid)
+    try state.load(version, uid, empty, interval = barrier.exists(_.interval), base.map(_.ref), ahead)
     catch { case e: StateNotFound => throw location.missing(e) }
   }
 

@@ -41,7 +41,19 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
   private def folder(): String = Files.createTempDirectory("snapline-driver").toString
 
   private def started(folder: String, intervalMs: Long, retained: Int = 2, tolerable: Int = 0): CheckpointDriver =
-    Checkpointing.start(spark, folder, intervalMs, 60000, 0, 1, tolerable, retained, "RETAIN_ON_CANCELLATION", "")
+    Checkpointing.start(
+      spark,
+      folder,
+      intervalMs,
+      60000,
+      0,
+      1,
+      tolerable,
+      retained,
+      "RETAIN_ON_CANCELLATION",
+      "EXACTLY_ONCE",
+      ""
+    )
 
   private def completed(folder: String): Seq[CheckpointMetadata] =
     new CheckpointFolder(new Path(folder), new Configuration).completed().map(_._1)
@@ -196,7 +208,19 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     val counted = new Counted(checkpoint)
     def run(ending: String, intervalMs: Long): Unit = {
       val driver =
-        Checkpointing.start(spark, checkpoint, intervalMs, 60000, 0, 1, 0, 2, "NEVER_RETAIN_AFTER_TERMINATION", "")
+        Checkpointing.start(
+          spark,
+          checkpoint,
+          intervalMs,
+          60000,
+          0,
+          1,
+          0,
+          2,
+          "NEVER_RETAIN_AFTER_TERMINATION",
+          "EXACTLY_ONCE",
+          ""
+        )
       val query = counted.start()
       try {
         counted.batch(query, 1)

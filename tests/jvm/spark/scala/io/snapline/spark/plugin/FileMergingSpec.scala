@@ -61,7 +61,19 @@ class FileMergingSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually
         body: (CheckpointDriver, StreamingQuery) => Unit
     ): Unit = {
       val driver =
-        Checkpointing.start(spark, root.toString, intervalMs, 60000, 0, 1, 0, retained, "RETAIN_ON_CANCELLATION", "")
+        Checkpointing.start(
+          spark,
+          root.toString,
+          intervalMs,
+          60000,
+          0,
+          1,
+          0,
+          retained,
+          "RETAIN_ON_CANCELLATION",
+          "EXACTLY_ONCE",
+          ""
+        )
       try {
         if (restore > 0) driver.restoreFrom(restore)
         driver.goOn(-1)

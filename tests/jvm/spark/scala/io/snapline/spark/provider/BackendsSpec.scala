@@ -95,7 +95,19 @@ class BackendsSpec extends AnyFunSuite {
         assert(files.action.contains(s"set $Storage back to filesystem"))
 
         val numbered = intercept[InvalidConfiguration](
-          Checkpointing.start(spark, fixture.folder.getPath, 1000, 60000, 0, 1, 0, 1, "RETAIN_ON_CANCELLATION", "")
+          Checkpointing.start(
+            spark,
+            fixture.folder.getPath,
+            1000,
+            60000,
+            0,
+            1,
+            0,
+            1,
+            "RETAIN_ON_CANCELLATION",
+            "EXACTLY_ONCE",
+            ""
+          )
         )
         assert(numbered.found.contains(Storage) && numbered.action.contains("leave the interval out"))
 

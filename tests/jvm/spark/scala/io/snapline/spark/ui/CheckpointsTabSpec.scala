@@ -31,7 +31,7 @@ class CheckpointsTabSpec extends AnyFunSuite with Eventually {
   private def folder(): String = Files.createTempDirectory("snapline-tab").toString
 
   private def start(spark: SparkSession, folder: String): CheckpointDriver =
-    Checkpointing.start(spark, folder, 10, 60000, 0, 1, 9, 2, "RETAIN_ON_CANCELLATION", "")
+    Checkpointing.start(spark, folder, 10, 60000, 0, 1, 9, 2, "RETAIN_ON_CANCELLATION", "EXACTLY_ONCE", "")
 
   private def get(spark: SparkSession, path: String): (Int, String) = {
     val connection =

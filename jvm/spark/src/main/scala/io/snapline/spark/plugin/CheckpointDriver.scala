@@ -168,7 +168,7 @@ final class CheckpointDriver private[plugin] (
     if (alignments.isReplaying) {
       unmerge()
       val alignment = alignments.of(batch.batch, savepoint = false)
-      TaskBarrier(batch.run, interval = false, None, restorePath, merged = false, alignment)
+      TaskBarrier(batch.run, interval = false, None, None, Set.empty, restorePath, merged = false, alignment)
     } else {
       if (!run.contains(batch.run)) begin(batch.run)
       failure.foreach { reason =>
@@ -185,19 +185,30 @@ final class CheckpointDriver private[plugin] (
       if (durableBatches && coordinator.retained.isEmpty && batch.batch % CheckpointDriver.PurgeEvery == 0) {
         worker.submit(alignments.purge(batch.batch - 1))
       }
+      val isBarrier = !inMemory && !alignments.isUnfinished(batch.batch)
+      val ahead = batch.operators.filter(mayBeAhead)
       val checkpoint =
-        if (inMemory || alignments.isUnfinished(batch.batch)) None
-        else coordinator.batchPlanned(batch.batch, batch.operators.flatMap(_.storeIds).toSet, now)
+        if (!isBarrier) None
+        else coordinator.batchPlanned(batch.batch, stores(batch.operators), now, stores(ahead))
+      val savepoint = checkpoint.exists(isSavepoint)
       TaskBarrier(
         batch.run,
         interval = !durableBatches,
         checkpoint,
+        owed = coordinator.owed.filter(_ => isBarrier),
+        mayBeAhead = if (savepoint) Set.empty else ahead.map(_.id).toSet,
         restorePathIfRetained,
         merged = hasMerged,
-        alignments.of(batch.batch, checkpoint.exists(isSavepoint))
+        alignments.of(batch.batch, savepoint)
       )
     }
   }
+
+  private def stores(operators: Seq[PlannedOperator]): Set[StoreId] = operators.flatMap(_.storeIds).toSet
+
+  /** What another operator makes state of must not be ahead of it: rows that were passed over the second time would be missing there. */
+  private def mayBeAhead(operator: PlannedOperator): Boolean =
+    settings.mode == CheckpointingMode.AtLeastOnce && !operator.feedsState
 
   private def isSavepoint(checkpoint: Long): Boolean =
     coordinator.inProgress.exists(p => p.id == checkpoint && p.properties.isSavepoint)

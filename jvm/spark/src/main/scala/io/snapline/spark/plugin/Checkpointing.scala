@@ -60,6 +60,8 @@ object Checkpointing {
     *
     * @param intervalMs
     *   below zero: every batch is durable by itself, and checkpoints are taken when somebody asks, and at the first barrier of a run
+    * @param mode
+    *   of CheckpointingMode
     * @param alignment
     *   empty: every row of a batch is processed before its barrier; else the time for it in ms, and the limits of what may wait (Alignment)
     */
@@ -73,6 +75,7 @@ object Checkpointing {
       tolerableFailures: Int,
       retained: Int,
       retention: String,
+      mode: String,
       alignment: String
   ): CheckpointDriver = {
     if (plugin == null) {
@@ -99,7 +102,8 @@ object Checkpointing {
       maxConcurrent,
       tolerableFailures,
       retained,
-      RetentionPolicy.named(retention)
+      RetentionPolicy.named(retention),
+      CheckpointingMode.named(mode)
     )
     def nameOf(run: UUID): Option[String] = session.streams.active.find(_.runId == run).flatMap(q => Option(q.name))
     val observer = openedObservers().observer(path.toString, settings, durableBatches, nameOf)

@@ -14,6 +14,10 @@ import io.snapline.error.InternalError
   *   whether changes may stay on the executor until the next checkpoint
   * @param checkpoint
   *   to be taken of the version this batch makes
+  * @param owed
+  *   to be taken of that version or a later one, by the stores of operators that may be ahead; `checkpoint` is for the others
+  * @param mayBeAhead
+  *   those operators
   * @param restore
   *   path of the `_metadata` this run goes on from
   * @param merged
@@ -25,6 +29,8 @@ final case class TaskBarrier(
     run: UUID,
     interval: Boolean,
     checkpoint: Option[Long],
+    owed: Option[Long],
+    mayBeAhead: Set[Long],
     restore: Option[String],
     merged: Boolean,
     alignment: Alignment
@@ -33,6 +39,8 @@ final case class TaskBarrier(
     run.toString,
     interval.toString,
     checkpoint.fold("")(_.toString),
+    owed.fold("")(_.toString),
+    mayBeAhead.mkString(","),
     merged.toString,
     alignment.text,
     restore.getOrElse("")
@@ -46,12 +54,14 @@ object TaskBarrier {
   def ofTask(run: UUID): Option[TaskBarrier] =
     Option(TaskContext.get()).flatMap(task => Option(task.getLocalProperty(Property))).map(parse).filter(_.run == run)
 
-  private[plugin] def parse(text: String): TaskBarrier = text.split("\\|", 6) match {
-    case Array(run, interval, checkpoint, merged, alignment, restore) =>
+  private[plugin] def parse(text: String): TaskBarrier = text.split("\\|", 8) match {
+    case Array(run, interval, checkpoint, owed, ahead, merged, alignment, restore) =>
       TaskBarrier(
         UUID.fromString(run),
         interval.toBoolean,
         checkpoint.toLongOption,
+        owed.toLongOption,
+        ahead.split(',').flatMap(_.toLongOption).toSet,
         Some(restore).filter(_.nonEmpty),
         merged.toBoolean,
         Alignment.parse(alignment)

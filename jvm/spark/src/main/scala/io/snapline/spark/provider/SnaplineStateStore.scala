@@ -8,11 +8,14 @@ import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 import org.slf4j.LoggerFactory
 
-import io.snapline.snapshot.{SnapshotListener, VersionRef}
+import io.snapline.snapshot.VersionRef
 import io.snapline.spark.SnaplineStateStoreProvider
 import io.snapline.state.BackendMetrics
 
 /** One version of a store, lent to one task. Owns the provider's stamp until it is committed, aborted or released; a task that ends gives it back by itself.
+  *
+  * @param knownAs
+  *   the id that Spark knows this version by, if it is not the state's own
   */
 private[spark] final class SnaplineStateStore(
     provider: SnaplineStateStoreProvider,
@@ -24,7 +27,8 @@ private[spark] final class SnaplineStateStore(
     conf: StateStoreConf,
     private[spark] val configuration: Configuration,
     validation: RowValidation,
-    checkpoint: Option[SnapshotListener]
+    knownAs: Option[String],
+    part: CheckpointPart
 ) extends StoreWrites(provider, stamp, useColumnFamilies, validation) {
   import StorePhase._
 
@@ -60,7 +64,7 @@ private[spark] final class SnaplineStateStore(
     expect(Updating)
     try {
       stamps.verifyStamp(stamp)
-      val ref = state.commit(forceSnapshot, checkpoint)
+      val ref = state.commit(forceSnapshot, part.now, part.owed)
       committed = Some(ref)
       lastMetrics = measure()
       transition(Commit)
@@ -120,7 +124,7 @@ private[spark] final class SnaplineStateStore(
       id.partitionId,
       ref.version,
       if (ids) Some(ref.uid) else None,
-      if (ids) base.map(_.uid) else None
+      if (ids) knownAs.orElse(base.map(_.uid)) else None
     )
   }
 

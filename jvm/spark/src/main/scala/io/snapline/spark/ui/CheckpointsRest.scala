@@ -1,5 +1,7 @@
 package io.snapline.spark.ui
 
+import java.util.Locale
+
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
@@ -36,7 +38,10 @@ final class CheckpointsRest(store: CheckpointsStore) {
   def config(id: String): Option[ObjectNode] = find(id).map { query =>
     val config = query.config
     val json = mapper.createObjectNode()
-    json.put("mode", "exactly_once").put("interval", config.intervalMs).put("timeout", config.timeoutMs)
+    json.put(
+      "mode",
+      config.mode.toLowerCase(Locale.ROOT)
+    ).put("interval", config.intervalMs).put("timeout", config.timeoutMs)
     json.put("min_pause", config.minPauseMs).put("max_concurrent", config.maxConcurrent)
     json.put("tolerable_failed_checkpoints", config.tolerableFailures).put("num_retained", config.retained)
     json.put("retention", config.retention).put("checkpoint_storage", query.folder)

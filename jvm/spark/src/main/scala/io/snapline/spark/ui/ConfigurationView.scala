@@ -15,6 +15,7 @@ private[ui] object ConfigurationView extends QueryView {
   override def render(query: QueryRecord, request: Request): NodeSeq = {
     val config = query.config
     val rows = Seq(
+      ("Mode", "mode", config.mode),
       ("Interval", "interval", if (config.periodic) Display.duration(config.intervalMs) else "none: when asked for"),
       ("Timeout", "timeout", Display.duration(config.timeoutMs)),
       ("Minimum pause", "min-pause", Display.duration(config.minPauseMs)),

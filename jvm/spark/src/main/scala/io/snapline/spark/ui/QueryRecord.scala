@@ -65,7 +65,8 @@ final case class ConfigRecord(
     tolerableFailures: Int,
     retained: Int,
     retention: String,
-    durableBatches: Boolean
+    durableBatches: Boolean,
+    mode: String = CheckpointingMode.ExactlyOnce.name
 ) {
   def periodic: Boolean = intervalMs != Long.MaxValue
 }
@@ -79,7 +80,8 @@ object ConfigRecord {
     settings.tolerableFailures,
     settings.retained,
     settings.retention.name,
-    durableBatches
+    durableBatches,
+    settings.mode.name
   )
 }
 

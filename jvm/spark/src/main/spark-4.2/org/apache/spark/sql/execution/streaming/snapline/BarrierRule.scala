@@ -14,13 +14,22 @@ import io.snapline.spark.plugin.{Checkpointing, PlannedBatch, PlannedOperator}
   */
 object BarrierRule extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = plan => {
-    val writers = plan.collect { case writer: StateStoreWriter if writer.stateInfo.exists(isOfBatch) => writer }
-    writers.headOption.foreach { first =>
+    val writers = writersIn(plan, feedsState = false)
+    writers.headOption.foreach { case (first, _) =>
       val info = first.getStateInfo
-      val batch = PlannedBatch(info.checkpointLocation, info.queryRunId, info.storeVersion, writers.map(operator))
+      val operators = writers.map { case (writer, feedsState) => operator(writer, feedsState) }
+      val batch = PlannedBatch(info.checkpointLocation, info.queryRunId, info.storeVersion, operators)
       Checkpointing.planned(batch, plan.session)
     }
     plan
+  }
+
+  /** From the sink down, and whether there is another one above each. */
+  private def writersIn(plan: SparkPlan, feedsState: Boolean): Seq[(StateStoreWriter, Boolean)] = {
+    val here = Option(plan).collect {
+      case writer: StateStoreWriter if writer.stateInfo.exists(isOfBatch) => (writer, feedsState)
+    }
+    here.toSeq ++ plan.children.flatMap(writersIn(_, feedsState || here.isDefined))
   }
 
   /** A bounded query has no checkpoint folder, and a plan that is only explained has none that is one. */
@@ -28,14 +37,15 @@ object BarrierRule extends ColumnarRule {
     info.checkpointLocation.nonEmpty && new Path(info.checkpointLocation).isAbsolute
 
   /** An operator over all rows has one partition, whatever the number of shuffle partitions. */
-  private def operator(writer: StateStoreWriter): PlannedOperator = {
+  private def operator(writer: StateStoreWriter, feedsState: Boolean): PlannedOperator = {
     val planned = writer.asInstanceOf[SparkPlan].outputPartitioning.numPartitions
     val info = writer.getStateInfo
     PlannedOperator(
       info.operatorId,
       writer.shortName,
       if (planned > 0) planned else info.numPartitions,
-      writer.stateStoreNames
+      writer.stateStoreNames,
+      feedsState
     )
   }
 }

@@ -1,0 +1,50 @@
+"""Lives of a job that takes a folder, and says `started NAME` of each of its queries."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LONGEST = 600
+
+
+def start(module: str, folder: Path, life: int, *more: str) -> tuple[subprocess.Popen[bytes], Path]:
+    log = folder / f"life-{life:03}.log"
+    command = [sys.executable, "-m", module, str(folder), *more]
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+    return process, log
+
+
+def wait_for(process: subprocess.Popen[bytes], log: Path, started: int) -> None:
+    """Until so many queries have begun, or recovered and begun."""
+    deadline = time.monotonic() + LONGEST
+    while log.read_text(errors="replace").count("started ") < started:
+        if process.poll() is not None:
+            # All that is there has been taken in; anything else is no end.
+            assert process.returncode == 0, log.read_text()[-3000:]
+            return
+        if time.monotonic() > deadline:
+            kill(process)
+            pytest.fail(f"no query began in {LONGEST} s: {log.read_text()[-3000:]}")
+        time.sleep(0.05)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """The whole group, and waits until its JVM is gone."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    while True:
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.02)

@@ -1,0 +1,88 @@
+"""The driver is killed with SIGKILL under AT_LEAST_ONCE: each row counts once, and twice only what was foretold.
+
+SNAPLINE_KILLS: how many (20), each hits all queries. SNAPLINE_SEED: of the moments; printed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import time
+from collections import Counter
+from pathlib import Path
+
+from .at_least_once_job import QUERIES
+from .lives import LONGEST, kill, start, wait_for
+from .test_unaligned_kills import parquet_rows
+from .twice import Twice
+
+KILLS = int(os.environ.get("SNAPLINE_KILLS", "20"))
+SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
+JOB = "integration.drill.at_least_once_job"
+ROWS_A_FILE = 200
+KEYS = 40
+
+
+def test_no_row_counts_less_than_once_and_twice_what_was_foretold(tmp_path: Path) -> None:
+    draw = random.Random(SEED)
+    print(f"seed {SEED}")
+    files = make_input(tmp_path / "input", 20 * (KILLS + 1), draw)
+    keys = [[k for k, _ in rows] for rows in files]
+    queries = {name: Twice(tmp_path / f"{name}-checkpoint", keys) for name in QUERIES}
+    for life in range(KILLS):
+        for query in queries.values():
+            query.begin()
+        process, log = start(JOB, tmp_path, life)
+        wait_for(process, log, draw.randrange(1, len(QUERIES) + 1))
+        time.sleep(draw.uniform(0, 8))
+        kill(process)
+        check_reports(log, queries)
+        for query in queries.values():
+            query.end()
+        print(f"life {life}: {log.read_text().count('ended ')} queries had ended", flush=True)
+    for query in queries.values():
+        query.begin()
+    process, log = start(JOB, tmp_path, KILLS, "--end")
+    assert process.wait(LONGEST) == 0, log.read_text()[-3000:]
+    check_reports(log, queries)
+    counted = Counter(k for rows in files for k, _ in rows)
+    twice = 0
+    for name, query in queries.items():
+        if name.startswith("distinct"):
+            assert sorted(parquet_rows(tmp_path / name)) == sorted({row for rows in files for row in rows}), name
+            continue
+        state = {k: (n, partition) for k, n, partition in json.loads((tmp_path / f"{name}.json").read_text())}
+        for k, rows in counted.items():
+            n, partition = state[k]
+            more = query.now[k, partition]
+            assert n == rows + more, f"{name}, key {k}, seed {SEED}: {n}, and not {rows} + {more}"
+            twice += more
+    ahead = sum(query.ahead for query in queries.values())
+    print(f"{KILLS} kills of {len(QUERIES)} queries: {ahead} batches in snapshots that were ahead, {twice} rows twice")
+    assert twice > 0, "some store was to be ahead"
+
+
+def check_reports(log: Path, queries: dict[str, Twice]) -> None:
+    """What a start says of its recovery is no less than what counts twice in one partition."""
+    for name, checkpoint, rows in re.findall(r"^recovered (\S+) (-?\d+) (\d+)$", log.read_text(), re.M):
+        query = queries[name]
+        if query.base is not None and not query.resumes:
+            assert int(checkpoint) == query.base.id
+            partitions = {partition for _, partition in query.expected}
+            most = max((sum(n for (_, p), n in query.expected.items() if p == of) for of in partitions), default=0)
+            assert int(rows) >= most, f"{name} said {rows} rows, and {most} count twice"
+
+
+def make_input(folder: Path, files: int, draw: random.Random) -> list[list[tuple[int, int]]]:
+    """Keys and values of each file."""
+    folder.mkdir()
+    made = []
+    for number in range(files):
+        rows = [(draw.randrange(KEYS), draw.randrange(30)) for _ in range(ROWS_A_FILE)]
+        path = folder / f"{number:04}.json"
+        path.write_text("".join(json.dumps({"k": k, "t": number, "v": v}) + "\n" for k, v in rows))
+        os.utime(path, (1_700_000_000 + number,) * 2)
+        made.append(rows)
+    return made

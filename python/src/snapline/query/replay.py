@@ -1,0 +1,80 @@
+"""Runs batches again for their state alone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from snapline.query.file_input import FileInput
+from snapline.query.hadoop_files import HadoopFiles
+from snapline.query.logical_plan import WriterSettings
+from snapline.query.lost_input import files_are_lost, input_is_lost
+from snapline.query.recovery import Recovery
+from snapline.query.start_settings import starting_with
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_log = logging.getLogger(__name__)
+
+
+class BatchReplay:
+    """One batch at a time, as the logs have it, into a sink that keeps nothing.
+
+    Attributes:
+        rows: how many input rows each batch had that was run since this was last cleared.
+    """
+
+    def __init__(
+        self,
+        writer: DataStreamWriter,
+        files: HadoopFiles,
+        location: str,
+        driver: Any,
+        recovery: Recovery,
+        settings: Mapping[str, str],
+        forced: bool,
+    ) -> None:
+        self._df = writer._df
+        self._mode = WriterSettings.of(writer).output_mode
+        self._input = FileInput(files)
+        self._location = location
+        self._driver = driver
+        self._recovery = recovery
+        self._settings = settings
+        self._forced = forced
+        self.rows: dict[int, int] = {}
+
+    def __call__(self, batch: int) -> None:
+        """
+        Raises:
+            StateNotFound: its input is gone.
+            StreamingQueryException: it failed otherwise.
+        """
+        missing = self._input.missing(batch)
+        if missing:
+            lost = files_are_lost(batch, missing)
+            if not self._forced:
+                raise lost
+            _log.warning("%s", lost)
+        journal = self._recovery.pending()
+        self._driver.replay(journal is None or batch <= journal.committed)
+        writer = (
+            self._df.writeStream.format("noop")
+            .outputMode(self._mode)
+            .option("checkpointLocation", self._location)
+            .trigger(once=True)
+        )
+        with starting_with(self._df.sparkSession.conf, self._settings):
+            query = writer.start()
+        try:
+            query.awaitTermination()
+            self.rows[batch] = sum(progress.numInputRows for progress in query.recentProgress)
+        except Exception as e:
+            expired = input_is_lost(batch, e)
+            if expired is None:
+                raise
+            raise expired from e
+        finally:
+            query.stop()
