@@ -91,23 +91,18 @@ def check_at_least_once(writer: DataStreamWriter) -> None:
     """Refuses a query that would put out less for counting rows twice.
 
     Raises:
-        InvalidConfiguration: what does so is named.
+        InvalidConfiguration: it has a limit.
     """
-    limits = dict.fromkeys(_walk_limits(Plan(writer._df._jdf.queryExecution().analyzed())))
-    if limits:
+    if _has_limit(Plan(writer._df._jdf.queryExecution().analyzed())):
         raise InvalidConfiguration(
-            f"mode=AT_LEAST_ONCE does not fit this query: {'; '.join(limits)} would count rows twice that it has let "
-            "through, and let fewer through than it should.",
+            "mode=AT_LEAST_ONCE does not fit this query: its limit() would count rows twice that it has let through, "
+            "and let fewer through than it should.",
             "leave out limit(), or take EXACTLY_ONCE.",
         )
 
 
-def _walk_limits(node: Plan) -> Iterator[str]:
-    if node.is_streaming:
-        if node.name == "GlobalLimit":
-            yield node.text
-        for child in node.children:
-            yield from _walk_limits(child)
+def _has_limit(node: Plan) -> bool:
+    return node.is_streaming and (node.name == "GlobalLimit" or any(map(_has_limit, node.children)))
 
 
 def _walk_unaligned(node: Plan) -> Iterator[str]:

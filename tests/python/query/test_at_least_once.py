@@ -1,0 +1,91 @@
+"""AT_LEAST_ONCE on Spark itself: what is refused, what is said, and what counts twice."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import snapline
+from snapline import CheckpointConfig
+from snapline.errors import IncompatibleState, InvalidConfiguration
+from snapline.format import Kind
+from snapline.format.frame import FrameReader, write_meta_frame
+from snapline.format.source import BytesSource
+from snapline.inspect import CheckpointFolder, verify
+from snapline.savepoint import create_savepoint
+
+from .real_query import RealQuery
+
+AT_LEAST_ONCE = CheckpointConfig(mode="AT_LEAST_ONCE", interval=timedelta(hours=1))
+
+
+@pytest.fixture
+def query(spark: SparkSession, tmp_path: Path) -> RealQuery:
+    query = RealQuery(spark, tmp_path)
+    query.add_input(0, 3)
+    return query
+
+
+def run(query: RealQuery, config: CheckpointConfig) -> snapline.SupervisedQuery:
+    totals = query.rows("input", "30 seconds").groupBy("key").agg({"value": "count"})
+    writer = totals.writeStream.format("noop").outputMode("update").trigger(availableNow=True)
+    running = snapline.start(writer.option("checkpointLocation", str(query.checkpoint)), config)
+    running.awaitTermination()
+    return running
+
+
+def counts(query: RealQuery) -> dict[int, int]:
+    state = snapline.read_state(str(query.checkpoint), session=query.session)
+    return {row[0]: row[1] for row in state.select("key.key", "value.count").collect()}
+
+
+def put_ahead(query: RealQuery, number: int) -> None:
+    """Makes a checkpoint one of the batch before its own: its snapshots are a batch ahead then."""
+    path = query.checkpoint / "snapline" / f"chk-{number}" / "_metadata"
+    meta = json.loads(FrameReader(BytesSource(path.read_bytes(), str(path)), Kind.CHECKPOINT).meta)
+    meta["batch"] -= 1
+    for member, log in (("offsets", "offsets"), ("commit", "commits")):
+        meta[member] = (query.checkpoint / log / str(meta["batch"])).read_text()
+    path.write_bytes(write_meta_frame(Kind.CHECKPOINT, json.dumps(meta).encode()))
+
+
+def test_a_limit_is_refused_before_anything_is_written(query: RealQuery) -> None:
+    writer = query.rows("input", "30 seconds").limit(5).writeStream.format("noop")
+    with pytest.raises(InvalidConfiguration, match=r"AT_LEAST_ONCE does not fit this query: its limit\(\)"):
+        snapline.start(writer.option("checkpointLocation", str(query.checkpoint)), AT_LEAST_ONCE)
+    assert not query.checkpoint.exists()
+
+
+def test_where_nothing_was_ahead_a_recovery_is_exact_and_says_so(query: RealQuery) -> None:
+    assert run(query, AT_LEAST_ONCE).recovery is None
+    query.add_input(3, 5)
+    report = run(query, AT_LEAST_ONCE).recovery
+    assert report is not None
+    assert (report.checkpoint, report.batch, report.ahead, report.rows_twice) == (1, 0, 0, 0)
+    assert list(report.replayed) == list(range(1, report.replayed.stop))
+    run(query, CheckpointConfig())
+    assert counts(query) == {0: 35, 1: 35, 2: 30}
+
+
+def test_rows_of_batches_that_snapshots_held_count_twice_and_the_start_says_how_many(query: RealQuery) -> None:
+    run(query, AT_LEAST_ONCE)
+    query.add_input(3, 5)
+    run(query, AT_LEAST_ONCE)
+    put_ahead(query, 2)
+    assert verify(CheckpointFolder(query.checkpoint)).findings == ()
+    refused = pytest.raises(IncompatibleState, match="AT_LEAST_ONCE: 2 of its 2 snapshots")
+    with refused:
+        create_savepoint(query.session, str(query.checkpoint), str(query.work / "savepoint"), number=2)
+    with refused:
+        snapline.read_state(str(query.checkpoint), checkpoint=2, session=query.session)
+    assert not (query.work / "savepoint").exists()
+
+    report = run(query, CheckpointConfig()).recovery
+    assert report is not None
+    # The first file of the second run: 7, 7 and 6 rows of the three keys.
+    assert (report.checkpoint, report.ahead, report.stores, report.rows_twice) == (2, 2, 2, 20)
+    assert counts(query) == {0: 35 + 7, 1: 35 + 7, 2: 30 + 6}
