@@ -9,6 +9,7 @@ from typing import Any
 
 from snapline_bench import (
     aggregation,
+    at_least_once,
     broadcast,
     incremental,
     keyed,
@@ -99,6 +100,7 @@ MERGING = bench_of("file-merging", merging)
 TAB = bench_of("checkpoints-tab", tab)
 RECOVERY = bench_of("recovery", recovery)
 BROADCAST = bench_of("broadcast", broadcast)
+AT_LEAST_ONCE = bench_of("at-least-once", at_least_once)
 SKEW = bench_of("skew", skew)
 BENCHES = {
     bench.name: bench
@@ -114,6 +116,7 @@ BENCHES = {
         TAB,
         RECOVERY,
         BROADCAST,
+        AT_LEAST_ONCE,
         SKEW,
     )
 }

@@ -1,5 +1,6 @@
 import java.io.File;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
@@ -19,7 +20,8 @@ import org.apache.hadoop.util.Progressable;
  * Hadoop's local file system, without the processes it starts where its native library is missing: chmod for each file that is made, readlink for each
  * rename. They cost half of a life. Files, and the order in which they come and go, are the same.
  *
- * <p>While the file exists that the system property drill.outage names, nothing can be written below a folder named state or snapline.
+ * <p>While the file exists that the system property drill.outage names, nothing can be written below a folder named state or snapline. A file of a snapshot takes
+ * as many milliseconds more as the system property drill.slow says.
  */
 public final class LocalFiles extends LocalFileSystem {
   public LocalFiles() {
@@ -28,6 +30,7 @@ public final class LocalFiles extends LocalFileSystem {
 
   private static final class Raw extends RawLocalFileSystem {
     private static final String OUTAGE = System.getProperty("drill.outage", "");
+    private static final long SLOW = Long.getLong("drill.slow", 0);
 
     @Override
     public FSDataOutputStream create(
@@ -47,6 +50,14 @@ public final class LocalFiles extends LocalFileSystem {
     private static void check(Path path) throws IOException {
       if (!OUTAGE.isEmpty() && path.toString().matches(".*/(state|snapline)/.*") && new File(OUTAGE).exists()) {
         throw new IOException("the storage is gone: " + path);
+      }
+      if (SLOW > 0 && path.toString().matches(".*/state/.*[.](sst|handle)")) {
+        try {
+          Thread.sleep(SLOW);
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+          throw new InterruptedIOException(path.toString());
+        }
       }
     }
 

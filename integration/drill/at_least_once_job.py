@@ -1,6 +1,6 @@
 """Queries with AT_LEAST_ONCE checkpoints, in one process that may die at any moment.
 
-`python -m integration.drill.at_least_once_job FOLDER`: each query takes in all that is there and ends. Started again it
+`python -m integration.drill.at_least_once_job FOLDER FILES`, the latter the jar of LocalFiles.java: each query takes in all that is there and ends. Started again it
 goes on. With `--end` each makes its state durable, and writes it down as <name>.json: a list of [key, rows, partition].
 """
 
@@ -22,7 +22,9 @@ import snapline
 
 from .job import SCHEMA
 
-PARTITIONS = 8
+PARTITIONS = 4
+# A snapshot takes longer than a batch: partitions that wait for the only thread get ahead.
+SLOW_MS = 300
 CONFIG = snapline.CheckpointConfig(
     mode="AT_LEAST_ONCE",
     interval=timedelta(milliseconds=300),
@@ -89,7 +91,7 @@ def run(session: SparkSession, folder: Path, name: str, end: bool) -> None:
     print(f"ended {name}", flush=True)
 
 
-def main(folder: Path, end: bool) -> None:
+def main(folder: Path, files: str, end: bool) -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
         "spark.ui.enabled": "false",
@@ -99,7 +101,10 @@ def main(folder: Path, end: bool) -> None:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.codegen.wholeStage": "false",
         "spark.snapline.snapshot.threads": "1",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.extraClassPath": files,
+        "spark.hadoop.fs.file.impl": "LocalFiles",
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "LocalFiles$Context",
+        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Ddrill.slow={SLOW_MS}",
     }
     builder = SparkSession.builder.master("local[2]").appName("at least once drill")
     for name, value in settings.items():
@@ -112,4 +117,4 @@ def main(folder: Path, end: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), "--end" in sys.argv[2:])
+    main(Path(sys.argv[1]), sys.argv[2], "--end" in sys.argv[3:])

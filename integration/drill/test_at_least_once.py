@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -25,18 +26,19 @@ ROWS_A_FILE = 200
 KEYS = 40
 
 
-def test_no_row_counts_less_than_once_and_twice_what_was_foretold(tmp_path: Path) -> None:
+def test_no_row_counts_less_than_once_and_twice_what_was_foretold(tmp_path: Path, files: str) -> None:
     draw = random.Random(SEED)
     print(f"seed {SEED}")
-    files = make_input(tmp_path / "input", 20 * (KILLS + 1), draw)
-    keys = [[k for k, _ in rows] for rows in files]
+    batches = make_input(tmp_path / "input", 20 * (KILLS + 1), draw)
+    keys = [[k for k, _ in rows] for rows in batches]
     queries = {name: Twice(tmp_path / f"{name}-checkpoint", keys) for name in QUERIES}
     for life in range(KILLS):
         for query in queries.values():
             query.begin()
-        process, log = start(JOB, tmp_path, life)
+        process, log = start(JOB, tmp_path, life, files)
         wait_for(process, log, draw.randrange(1, len(QUERIES) + 1))
-        time.sleep(draw.uniform(0, 8))
+        wait_for_checkpoints(process, queries, draw.randrange(len(QUERIES) + 1))
+        time.sleep(draw.uniform(0, 3))
         kill(process)
         check_reports(log, queries)
         for query in queries.values():
@@ -44,14 +46,14 @@ def test_no_row_counts_less_than_once_and_twice_what_was_foretold(tmp_path: Path
         print(f"life {life}: {log.read_text().count('ended ')} queries had ended", flush=True)
     for query in queries.values():
         query.begin()
-    process, log = start(JOB, tmp_path, KILLS, "--end")
+    process, log = start(JOB, tmp_path, KILLS, files, "--end")
     assert process.wait(LONGEST) == 0, log.read_text()[-3000:]
     check_reports(log, queries)
-    counted = Counter(k for rows in files for k, _ in rows)
+    counted = Counter(k for rows in batches for k, _ in rows)
     twice = 0
     for name, query in queries.items():
         if name.startswith("distinct"):
-            assert sorted(parquet_rows(tmp_path / name)) == sorted({row for rows in files for row in rows}), name
+            assert sorted(parquet_rows(tmp_path / name)) == sorted({row for rows in batches for row in rows}), name
             continue
         state = {k: (n, partition) for k, n, partition in json.loads((tmp_path / f"{name}.json").read_text())}
         for k, rows in counted.items():
@@ -62,6 +64,14 @@ def test_no_row_counts_less_than_once_and_twice_what_was_foretold(tmp_path: Path
     ahead = sum(query.ahead for query in queries.values())
     print(f"{KILLS} kills of {len(QUERIES)} queries: {ahead} batches in snapshots that were ahead, {twice} rows twice")
     assert twice > 0, "some store was to be ahead"
+
+
+def wait_for_checkpoints(process: subprocess.Popen[bytes], queries: dict[str, Twice], count: int) -> None:
+    """Until so many queries have one that this life has taken, or it has ended."""
+    deadline = time.monotonic() + LONGEST
+    while sum(query.has_new for query in queries.values()) < count and process.poll() is None:
+        assert time.monotonic() < deadline, "no checkpoint is complete"
+        time.sleep(0.05)
 
 
 def check_reports(log: Path, queries: dict[str, Twice]) -> None:

@@ -41,6 +41,12 @@ class Twice:
         self.expected = Counter() if base is None else self._ahead(base)
         self.now = Counter() if base is None else self.of_run[base.run] + self.expected
 
+    @property
+    def has_new(self) -> bool:
+        """Whether this life has taken a checkpoint."""
+        newest = max(CheckpointChoice(self._files).numbers(), default=0)
+        return newest > (0 if self.base is None else self.base.id)
+
     def end(self) -> None:
         """After it."""
         choice = CheckpointChoice(self._files)
