@@ -56,6 +56,9 @@ final class ModelQuery(seed: Long) {
   private val asked = mutable.Set.empty[Long]
   private val barriers = mutable.Set.empty[(String, Long)]
 
+  /** Requests of checkpoints between two batches. */
+  private val handedOut = mutable.Map.empty[Long, Seq[Long]]
+
   val seen = mutable.Map.empty[String, Int].withDefaultValue(0)
   private def note(what: String): Unit = seen(what) += 1
 
@@ -70,6 +73,7 @@ final class ModelQuery(seed: Long) {
   }
 
   private def step(): Unit = random.nextInt(1000) match {
+    case n if n < 15 => pause()
     case n if n < 230 => if (planned.isEmpty) plan() else if (chance(10)) plan() else commit()
     case n if n < 450 => upload()
     case n if n < 760 => deliver()
@@ -102,6 +106,24 @@ final class ModelQuery(seed: Long) {
       case Some((_, first)) =>
         note("planned twice")
         assert(checkpoint == first.filter(id => before.exists(p => p.id == id && !p.completing)))
+    }
+  }
+
+  /** No batch runs. Executors that hold the stores make their snapshots, or a batch that begins is faster. */
+  private def pause(): Unit = {
+    val before = coordinator.inProgress
+    val last = chance(3)
+    coordinator.betweenBatches(last, savepoints = chance(2), now).foreach { p =>
+      note("between batches")
+      assert(planned.isEmpty && !over && p.batch == nextBatch - 1 && committed(p.batch) && p.run == run)
+      val none = before.forall(_.batch != p.batch) && metadata.values.forall(c => c.batch != p.batch || c.run != run)
+      assert(none, s"batch ${p.batch} has a checkpoint")
+      if (last) { lastTriggerMs = None; lastCompletionMs = None }
+      checkTrigger(p, before)
+      handedOut(p.id) = p.requests
+      val taken = allStores.filterNot(_ => chance(8))
+      stores.barrier(run, p.id, p.batch, taken)
+      declines ++= allStores.diff(taken).map(Decline("query", run, p.id, _, FailureReason.NotReady, "A task has it."))
     }
   }
 
@@ -218,6 +240,11 @@ final class ModelQuery(seed: Long) {
     case Action.Abort(p, reason, _) =>
       note(reason.name)
       assert(!written.contains(p.id) && (!writes.exists(_.id == p.id) || reason == FailureReason.FinalizeFailure))
+      if (p.afterCommit && !reason.counts && !over && p.requests.isEmpty) {
+        note("given back")
+        asked ++= handedOut.remove(p.id).get
+        if (!p.properties.isSavepoint) lastTriggerMs = None
+      }
     case Action.Refuse(request, reason) =>
       note(s"refused ${reason.name}")
       assert(asked.remove(request))

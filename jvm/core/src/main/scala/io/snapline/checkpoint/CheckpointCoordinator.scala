@@ -23,7 +23,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   private var run: Option[String] = None
   private var ending: Option[Ending] = None
   private var lastId = 0L
-  private var lastBarrier: Option[(Long, Option[Long])] = None
+  private var lastBarrier: Option[Barrier] = None
   private var purgedBelow = 0L
   private var drops = Dropped()
 
@@ -91,22 +91,56 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   /** A batch is planned whose stores are `expected`; returns the checkpoint to be taken at its end. Planned again in the same run, it is the same barrier. */
   def batchPlanned(batch: Long, expected: Set[StoreId], nowMs: Long): Option[Long] = lastBarrier match {
     case _ if !isRunning => None
-    case Some((last, _)) if batch < last => None
-    case Some((`batch`, checkpoint)) =>
-      val same = checkpoint.flatMap(pending.get).filterNot(_.completing)
+    case Some(last) if batch < last.batch => None
+    case Some(last) if batch == last.batch =>
+      val same = last.checkpoint.flatMap(pending.get).filterNot(p => p.completing || p.afterCommit)
       same.foreach(p => pending += p.id -> p.copy(expected = p.expected ++ expected))
       same.map(_.id)
     case _ =>
-      val checkpoint = schedule.due(pending.size, nowMs).map { case (properties, asked) =>
-        lastId += 1
-        val triggered = PendingCheckpoint(lastId, run.get, batch, properties, expected, nowMs, asked)
-        pending += lastId -> triggered
-        history.triggered(triggered)
-        lastId
-      }
-      lastBarrier = Some((batch, checkpoint))
-      checkpoint
+      val due = schedule.due(pending.size, nowMs)
+      lastBarrier = Some(Barrier(batch, expected, None))
+      due.map { case (properties, asked) => trigger(lastBarrier.get, properties, asked, nowMs).id }
   }
+
+  private def trigger(
+      barrier: Barrier,
+      properties: CheckpointProperties,
+      asked: Seq[Long],
+      nowMs: Long
+  ): PendingCheckpoint = {
+    lastId += 1
+    val (batch, committed) = (barrier.batch, barrier.committedMs)
+    val triggered =
+      PendingCheckpoint(lastId, run.get, batch, properties, barrier.expected, nowMs, asked, committedMs = committed)
+    pending += lastId -> triggered
+    history.triggered(triggered)
+    lastBarrier = Some(barrier.copy(checkpoint = Some(lastId)))
+    triggered
+  }
+
+  /** The newest batch, if its commit was not heard of. */
+  def uncommitted: Option[Long] = lastBarrier.filter(isRunning && _.committedMs.isEmpty).map(_.batch)
+
+  /** The newest barrier, if its batch is committed and no checkpoint was triggered of it. */
+  def lagging: Option[Barrier] =
+    lastBarrier.filter(barrier => isRunning && barrier.committedMs.isDefined && barrier.checkpoint.isEmpty)
+
+  /** Nothing runs, and the stores of the newest barrier are there still: returns the checkpoint to be taken of what they hold, if one is due. A barrier has one such attempt.
+    *
+    * @param last
+    *   no batch follows, so that it is due whatever the interval is
+    * @param savepoints
+    *   whether people's savepoints may be of it
+    */
+  def betweenBatches(last: Boolean, savepoints: Boolean, nowMs: Long): Option[PendingCheckpoint] =
+    for {
+      barrier <- lagging
+      (properties, asked) <- schedule.due(pending.size, nowMs, last, savepoints)
+    } yield {
+      val triggered = trigger(barrier, properties, asked, nowMs).copy(afterCommit = true)
+      pending += triggered.id -> triggered
+      triggered
+    }
 
   /** A person asks for a checkpoint, and gets a number to recognize it by. It is triggered at the next barrier, however recent the last one is. */
   def requested(properties: CheckpointProperties): (Long, Seq[Action]) = {
@@ -211,12 +245,16 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   /** Commits come in the order of batches: one stands for all before it. */
   def batchCommitted(batch: Long, nowMs: Long): Seq[Action] =
     if (!isRunning) Nil
-    else
+    else {
+      lastBarrier = lastBarrier.map { barrier =>
+        if (barrier.batch > batch || barrier.committedMs.isDefined) barrier else barrier.copy(committedMs = Some(nowMs))
+      }
       pending.values.toSeq.filter(p => p.batch <= batch && p.committedMs.isEmpty).flatMap { p =>
         val committed = p.copy(committedMs = Some(nowMs))
         pending += p.id -> committed
         completeIfReady(committed)
       }
+    }
 
   private def completeIfReady(p: PendingCheckpoint): Seq[Action] =
     if (!p.isReady) Nil
@@ -304,8 +342,15 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     history.failed(p, reason, message, nowMs)
     val released = new Released(files)
     released.add(p.id, files.release(Holder.OfCheckpoint(p.id)), metadata)
-    (Action.Abort(p, reason, message) +: released.deletions) ++ prune(p.expected.diff(p.acked.keySet))
+    (Action.Abort(leftOver(p, reason), reason, message) +: released.deletions) ++ prune(p.expected.diff(p.acked.keySet))
   }
+
+  /** A batch that begins while a checkpoint is taken of the one before is nobody's failure: who asked for it gets the next barrier's. */
+  private def leftOver(p: PendingCheckpoint, reason: FailureReason): PendingCheckpoint =
+    if (p.afterCommit && !reason.counts && isRunning) {
+      schedule.takeBack(p)
+      p.copy(requests = Nil)
+    } else p
 
   private def judge(p: PendingCheckpoint, reason: FailureReason, message: String, inStore: Boolean): Seq[Action] =
     if (isRunning && failures.failed(p.id, p.properties, reason, inStore)) {

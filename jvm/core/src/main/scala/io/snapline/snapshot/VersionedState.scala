@@ -43,6 +43,9 @@ final class VersionedState(
   private val backup = near.filter(_ => settings.localBackup).map(new LocalBackup(_))
   private var writer: ChangelogWriter = _
   private var changesAtBegin = 0L
+
+  /** Of the last commit: its changes are in `near` only. */
+  private var lastIsNear = false
   @volatile private var isClosed = false
   @volatile private var statistics = StateStatistics()
   private val noting = new Object
@@ -190,16 +193,15 @@ final class VersionedState(
     writer = null
     changesAtBegin = held.backend.changeCount
     measured(_.copy(changelogMs = millis(begun), changelogBytes = changelog.bytesWritten))
+    lastIsNear = changelog.storage ne storage
     // Of such a version nothing but its snapshot is durable.
-    val alone = !changelog.kept && (changelog.storage eq storage)
+    val alone = !changelog.kept && !lastIsNear
     if (checkpoint.isDefined) {
-      val state = held
-      val to = merged.filter(_ => changelog.storage ne storage).getOrElse(ownFile)
-      val run = new SnapshotRun(storage, clock, settings, origin, state, changelog.ref, note, to, backup)
+      val run = checkpointRun(changelog.ref)
       val syncMs = millis(begun)
       if (alone) run.acknowledge(checkpoint.get, syncMs).foreach { e => drop(); throw e }
       else pool.submit(() => run.acknowledge(checkpoint.get, syncMs): Unit)
-    } else if (changelog.storage ne storage) {
+    } else if (lastIsNear) {
       // Snapshots are the coordinator's to ask for.
     } else if (forceSnapshot || alone) {
       held.claimSnapshotWaiting()
@@ -214,6 +216,28 @@ final class VersionedState(
     }
     measured(_.copy(commitMs = millis(begun)))
     changelog.ref
+  }
+
+  /** Between two batches: makes a snapshot of the version committed last in the background, and tells this how it went.
+    *
+    * @return
+    *   false, and nothing is done: another version is held, or the next one was opened for changes, or it is in storage without a checkpoint
+    */
+  def checkpoint(ref: VersionRef, to: SnapshotListener): Boolean = {
+    val isHeld = !isClosed && held != null && writer == null && lastIsNear && current.contains(ref)
+    val isNew = isHeld && !held.snapshot.exists(_.ref == ref)
+    if (isNew) {
+      val begun = System.nanoTime()
+      val run = checkpointRun(ref)
+      val syncMs = millis(begun)
+      pool.submit(() => run.acknowledge(to, syncMs): Unit)
+    }
+    isNew
+  }
+
+  private def checkpointRun(ref: VersionRef): SnapshotRun = {
+    val to = merged.filter(_ => lastIsNear).getOrElse(ownFile)
+    new SnapshotRun(storage, clock, settings, origin, held, ref, note, to, backup)
   }
 
   private def snapshotRun(ref: VersionRef): SnapshotRun =
