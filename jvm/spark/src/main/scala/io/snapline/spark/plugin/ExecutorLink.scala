@@ -28,10 +28,10 @@ object ExecutorLink {
     StoreHolders.here.clear()
   }
 
-  private[plugin] def executor: String = plugin.fold("")(_.executorID())
+  private[plugin] def executor: String = Option(context).fold("")(_.executorID())
 
-  /** Throws if the driver cannot be reached. */
-  private[plugin] def ask(report: HoldersReport): Seq[HolderOrder] = plugin.map(_.ask(report)) match {
+  /** Throws if the driver does not answer; whoever asks does so again and again. */
+  private[plugin] def ask(report: HoldersReport): Seq[HolderOrder] = Option(context).map(_.ask(report)) match {
     case Some(orders: Array[String]) => orders.toSeq.map(HolderOrder.parse)
     case _ => Nil
   }
