@@ -1,7 +1,8 @@
 """Queries with AT_LEAST_ONCE checkpoints, in one process that may die at any moment.
 
-`python -m integration.drill.at_least_once_job FOLDER FILES`: each query takes in all that is there and ends. Started again it
-goes on. FILES: the jar of LocalFiles.java. With `--end` each makes its state durable, and writes it down as <name>.json: a list of [key, rows, partition].
+`python -m integration.drill.at_least_once_job FOLDER FILES`: each query takes in all that is there and ends. Started
+again it goes on. FILES: the jar of LocalFiles.java. With `--end` each makes its state durable, and writes it down as
+<name>.json: a list of [key, rows, partition].
 """
 
 from __future__ import annotations

@@ -98,11 +98,7 @@ class SupervisedQuery:
         return self._failure
 
     def stop(self) -> None:
-        """Stops the query; a later start goes on from its newest checkpoint.
-
-        Checkpoints stay under the retention ``RETAIN_ON_CANCELLATION`` only, which is the default. As in Flink, the two
-        others keep none of a query that is suspended: the next start then replays all batches, if it still can.
-        """
+        """Stops the query; a later start goes on from its newest checkpoint, which stays whatever the retention is."""
         self._end("SUSPENDED")
 
     def cancel(self) -> None:
@@ -118,7 +114,9 @@ class SupervisedQuery:
         return history
 
     def trigger_checkpoint(self, timeout: float = 60.0, *, savepoint: bool = False) -> int:
-        """Takes a checkpoint at the next barrier, which is the end of the next micro-batch, and waits for it.
+        """Takes a checkpoint at the next barrier, and waits for it.
+
+        That is the end of the next micro-batch; with an interval, where no batch follows for half a second, the last one.
 
         Args:
             timeout: in seconds.
@@ -128,7 +126,8 @@ class SupervisedQuery:
             Its number.
 
         Raises:
-            StorageFailure: it failed, or was not complete in time; without new input there is no barrier.
+            StorageFailure: it failed, or was not complete in time. Without an interval there is no barrier where there
+                is no input.
         """
         return self._awaited(self._runs.driver.trigger(savepoint), timeout)
 
@@ -193,7 +192,7 @@ class SupervisedQuery:
             if time.monotonic() > deadline:
                 raise StorageFailure(
                     f"no checkpoint was complete within {timeout:g} s.",
-                    "give it more time; a query that gets no input has no barrier to take one at.",
+                    "give it more time; a query without an interval and without input has no barrier to take one at.",
                 )
             time.sleep(_POLL)
 
@@ -229,6 +228,8 @@ class SupervisedQuery:
             while True:
                 try:
                     self._query.awaitTermination()
+                    if not self._stopped.is_set():
+                        self._runs.driver.checkpointLast()
                     return
                 except Exception as failure:
                     if not self._start_again(failure):

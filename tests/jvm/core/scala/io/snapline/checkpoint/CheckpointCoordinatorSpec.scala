@@ -413,6 +413,92 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     assert(fails(c.declined(decline(id, left, FailureReason.NotReady), 0)))
   }
 
+  /** A batch without a checkpoint, behind one that has it, and committed at 20. */
+  private def lagging(settings: CoordinatorSettings = CoordinatorSettings(intervalMs = Some(100))) = {
+    val c = coordinator(settings)
+    c.complete(0, 10)
+    assert(c.plan(1, 15).isEmpty && c.lagging.isEmpty && c.uncommitted.contains(1L))
+    c.batchCommitted(1, 20)
+    assert(c.lagging.exists(b => b.batch == 1 && b.committedMs.contains(20L)) && c.uncommitted.isEmpty)
+    c
+  }
+
+  test("between two batches: one checkpoint of the newest, when it is due, and it needs no other commit") {
+    val c = lagging()
+    assert(c.betweenBatches(last = false, savepoints = true, 109).isEmpty)
+    val p = c.betweenBatches(last = false, savepoints = true, 110).get
+    assert(p.id == 2 && p.batch == 1 && p.expected == both && p.committedMs.contains(20L) && c.lagging.isEmpty)
+    assert(c.betweenBatches(last = true, savepoints = true, 900).isEmpty)
+    c.acknowledged(ack(2, left, handle(2)), 120)
+    val Seq(Complete(whole)) = c.acknowledged(ack(2, right, handle(2)), 130): @unchecked
+    assert(whole.batch == 1 && c.metadataWritten(2, 5, 140).contains(Purge(1)))
+    assert(c.retained.map(_.batch) == Seq(1))
+    // It counts for the interval.
+    assert(c.plan(2, 209).isEmpty && c.plan(3, 210).isDefined)
+  }
+
+  test(
+    "between two batches: nothing of a batch that is not committed, of one that was a barrier, or when another is planned"
+  ) {
+    val c = coordinator()
+    c.plan(0)
+    c.batchCommitted(0, 1)
+    assert(c.lagging.isEmpty, "it has a checkpoint, in progress")
+    val d = lagging()
+    d.plan(2, 30)
+    assert(d.betweenBatches(last = true, savepoints = true, 40).isEmpty)
+    val e = lagging()
+    e.ended(Ending.Suspended, 30)
+    assert(e.betweenBatches(last = true, savepoints = true, 40).isEmpty)
+    assert(new CheckpointCoordinator(
+      "q",
+      CoordinatorSettings()
+    ).betweenBatches(last = true, savepoints = true, 0).isEmpty)
+  }
+
+  test(
+    "the last batch of a query is due whatever the interval and the pause, but not beside as many as may be in progress"
+  ) {
+    assert(lagging(CoordinatorSettings(intervalMs = Some(1000000), minPauseMs = 1000000))
+      .betweenBatches(last = true, savepoints = true, 21).isDefined)
+    val c = coordinator(CoordinatorSettings(intervalMs = Some(1000000)))
+    c.plan(0)
+    c.plan(1)
+    c.batchCommitted(1, 20)
+    assert(c.betweenBatches(last = true, savepoints = true, 21).isEmpty)
+  }
+
+  test("between two batches people get what they ask for; a savepoint only where it may be of such a barrier") {
+    val c = lagging()
+    val (request, _) = c.requested(CheckpointProperties.Savepoint)
+    assert(c.betweenBatches(last = false, savepoints = false, 30).isEmpty)
+    val p = c.betweenBatches(last = false, savepoints = true, 30).get
+    assert(p.requests == Seq(request) && p.properties.isSavepoint)
+  }
+
+  test(
+    "a batch that begins meanwhile gives such a checkpoint up: nobody's failure, and whoever asked gets the next barrier's"
+  ) {
+    val c = lagging(CoordinatorSettings(intervalMs = Some(100), tolerableFailures = 0))
+    val (request, _) = c.requested(CheckpointProperties.RetainedOnCancellation)
+    val p = c.betweenBatches(last = false, savepoints = true, 30).get
+    assert(p.requests == Seq(request))
+    val actions = c.declined(decline(p.id, left, FailureReason.NotReady), 31)
+    assert(actions.collect { case Abort(given, _, _) => given.requests } == Seq(Nil))
+    assert(!actions.exists(_.isInstanceOf[FailQuery]) && c.lagging.isEmpty, "once a barrier")
+    val id = c.plan(2, 32).get
+    assert(c.inProgress.find(_.id == id).exists(_.requests == Seq(request)))
+  }
+
+  test("a failure of such a checkpoint counts like any other") {
+    val c = lagging(CoordinatorSettings(intervalMs = Some(100), tolerableFailures = 0))
+    val (request, _) = c.requested(CheckpointProperties.RetainedOnCancellation)
+    val p = c.betweenBatches(last = false, savepoints = true, 30).get
+    val actions = c.declined(decline(p.id, left), 31)
+    assert(actions.exists(_.isInstanceOf[FailQuery]))
+    assert(actions.collect { case Abort(given, _, _) => given.requests } == Seq(Seq(request)))
+  }
+
   test("a query without state has checkpoints of its offsets") {
     val c = coordinator()
     assert(c.batchPlanned(0, Set.empty, 0).contains(1L))

@@ -59,6 +59,9 @@ final class ModelQuery(seed: Long) {
   private val asked = mutable.Set.empty[Long]
   private val barriers = mutable.Set.empty[(String, Long)]
 
+  /** Requests of checkpoints between two batches. */
+  private val handedOut = mutable.Map.empty[Long, Seq[Long]]
+
   val seen = mutable.Map.empty[String, Int].withDefaultValue(0)
   private def note(what: String): Unit = seen(what) += 1
 
@@ -73,6 +76,7 @@ final class ModelQuery(seed: Long) {
   }
 
   private def step(): Unit = random.nextInt(1000) match {
+    case n if n < 15 => pause()
     case n if n < 230 => if (planned.isEmpty) plan() else if (chance(10)) plan() else commit()
     case n if n < 450 => upload()
     case n if n < 760 => deliver()
@@ -108,9 +112,28 @@ final class ModelQuery(seed: Long) {
     }
   }
 
+  /** No batch runs. Executors that hold the stores make their snapshots, or a batch that begins is faster. */
+  private def pause(): Unit = {
+    val before = coordinator.inProgress
+    val last = chance(3)
+    coordinator.betweenBatches(last, savepoints = chance(2), now).foreach { p =>
+      note("between batches")
+      assert(planned.isEmpty && !over && p.batch == nextBatch - 1 && committed(p.batch) && p.run == run)
+      val none = before.forall(_.batch != p.batch) && metadata.values.forall(c => c.batch != p.batch || c.run != run)
+      assert(none, s"batch ${p.batch} has a checkpoint")
+      if (last) { lastTriggerMs = None; lastCompletionMs = None }
+      checkTrigger(p, before)
+      handedOut(p.id) = p.requests
+      val taken = allStores.filterNot(_ => chance(8))
+      stores.barrier(run, p.id, p.batch, taken, p.mayBeAhead)
+      declines ++= allStores.diff(taken).map(Decline("query", run, p.id, _, FailureReason.NotReady, "A task has it."))
+    }
+  }
+
   private def checkTrigger(p: PendingCheckpoint, before: Seq[PendingCheckpoint]): Unit = {
     note("triggered")
-    assert(p.mayBeAhead == (if (p.properties.isSavepoint) Set.empty[StoreId] else mayBeAhead))
+    val isExact = p.properties.isSavepoint || p.afterCommit
+    assert(p.mayBeAhead == (if (isExact) Set.empty[StoreId] else mayBeAhead))
     assert(coordinator.owed.contains(p.id) || p.mayBeAhead.isEmpty)
     assert(p.id > highest && !metadata.contains(p.id), "a number comes once")
     assert(barriers.add((run, p.id)))
@@ -234,6 +257,11 @@ final class ModelQuery(seed: Long) {
     case Action.Abort(p, reason, _) =>
       note(reason.name)
       assert(!written.contains(p.id) && (!writes.exists(_.id == p.id) || reason == FailureReason.FinalizeFailure))
+      if (p.afterCommit && !reason.counts && !over && p.requests.isEmpty) {
+        note("given back")
+        asked ++= handedOut.remove(p.id).get
+        if (!p.properties.isSavepoint) lastTriggerMs = None
+      }
     case Action.Refuse(request, reason) =>
       note(s"refused ${reason.name}")
       assert(asked.remove(request))

@@ -44,6 +44,8 @@ class Promise2CheckpointsInAnyOrderSpec extends AnyFunSuite {
       "restart",
       "failed query",
       "planned twice",
+      "between batches",
+      "given back",
       "metadata stays",
       "purge",
       "merged",

@@ -182,6 +182,51 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite {
     }
   }
 
+  test(
+    "between two batches the version committed last can have its snapshot, once, and the next batch goes on from it"
+  ) {
+    withStore { fixture =>
+      val state = fixture.open()
+      val older = batch(state, 0, "a")
+      val ref = batch(state, 1, "b")
+      assert(!state.checkpoint(older, new Outcome), "another version is held")
+      val outcome = new Outcome
+      assert(state.checkpoint(ref, outcome))
+      state.load(2, None, interval = true)
+      put(state, "k", "c")
+      state.commit(): Unit
+      assert(outcome.await().map(_.ref) == Right(ref))
+      assert(fixture.fileNames.filterNot(_ == "sst") == Seq(ref.handleName))
+      val other = fixture.open()
+      other.load(2, Some(ref.uid))
+      assert(get(other, "k").contains("b") && get(other, "k0").contains("a"))
+      state.load(3, None, interval = true)
+      put(state, "k", "never")
+      state.abort()
+      state.load(3, None, interval = true)
+      assert(get(state, "k").contains("c"), "the changelog behind the snapshot is there")
+    }
+  }
+
+  test("between two batches there is no snapshot of what a task has opened, of what has one, and of what is durable") {
+    withStore { fixture =>
+      val state = fixture.open()
+      val ref = batch(state, 0, "a")
+      state.load(1, None, interval = true)
+      assert(!state.checkpoint(ref, new Outcome), "opened for changes")
+      state.abort()
+      assert(!state.checkpoint(ref, new Outcome), "and not asked to commit any")
+      val (checked, outcome) = checkpoint(state, 1, "b")
+      assert(outcome.await().isRight && !state.checkpoint(checked, new Outcome))
+      state.close()
+      assert(!state.checkpoint(checked, new Outcome))
+      val durable = fixture.open()
+      durable.load(2, Some(checked.uid))
+      put(durable, "k", "c")
+      assert(!durable.checkpoint(durable.commit(), new Outcome))
+    }
+  }
+
   test("random batches, aborts and checkpoints: every checkpoint holds what the versions up to it made") {
     val seeds = sys.props.get("snapline.test.seeds").fold(Seq(1L, 2L, 3L, 4L))(_.split(',').toSeq.map(_.toLong))
     seeds.foreach { seed =>
@@ -219,9 +264,14 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite {
             case _ =>
               put(state, "always", s"$step")
               next += "always" -> s"$step"
-              state.commit()
+              val ref = state.commit()
               model = next
               version += 1
+              if (random.nextInt(6) == 0) {
+                val outcome = new Outcome
+                assert(state.checkpoint(ref, outcome))
+                checkpoints :+= ((ref, outcome, next))
+              }
           }
         }
         checkpoints.foreach { case (ref, outcome, expected) =>

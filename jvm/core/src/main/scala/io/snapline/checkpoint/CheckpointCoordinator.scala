@@ -23,7 +23,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   private var run: Option[String] = None
   private var ending: Option[Ending] = None
   private var lastId = 0L
-  private var lastBarrier: Option[(Long, Option[Long])] = None
+  private var lastBarrier: Option[Barrier] = None
   private var lastCommit = -1L
   private var purgedBelow = 0L
   private var drops = Dropped()
@@ -102,26 +102,68 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       mayBeAhead: Set[StoreId] = Set.empty
   ): Option[Long] = lastBarrier match {
     case _ if !isRunning => None
-    case Some((last, _)) if batch < last => None
-    case Some((`batch`, checkpoint)) =>
-      val same = checkpoint.flatMap(pending.get).filterNot(_.completing)
+    case Some(last) if batch < last.batch => None
+    case Some(last) if batch == last.batch =>
+      val same = last.checkpoint.flatMap(pending.get).filterNot(p => p.completing || p.afterCommit)
       same.foreach(p => pending += p.id -> p.copy(expected = p.expected ++ expected))
       same.map(_.id)
     case _ =>
-      val checkpoint = schedule.due(pending.size, nowMs).map { case (properties, asked) =>
-        lastId += 1
-        val ahead = if (properties.isSavepoint) Set.empty[StoreId] else mayBeAhead
-        val triggered = PendingCheckpoint(lastId, run.get, batch, properties, expected, nowMs, ahead, asked)
-        pending += lastId -> triggered
-        history.triggered(triggered)
-        lastId
-      }
-      lastBarrier = Some((batch, checkpoint))
-      checkpoint
+      val due = schedule.due(pending.size, nowMs)
+      lastBarrier = Some(Barrier(batch, expected, None))
+      due.map { case (properties, asked) => trigger(lastBarrier.get, properties, asked, nowMs, mayBeAhead).id }
+  }
+
+  private def trigger(
+      barrier: Barrier,
+      properties: CheckpointProperties,
+      asked: Seq[Long],
+      nowMs: Long,
+      mayBeAhead: Set[StoreId] = Set.empty
+  ): PendingCheckpoint = {
+    lastId += 1
+    val triggered = PendingCheckpoint(
+      lastId,
+      run.get,
+      barrier.batch,
+      properties,
+      barrier.expected,
+      nowMs,
+      if (properties.isSavepoint) Set.empty else mayBeAhead,
+      asked,
+      committedMs = barrier.committedMs
+    )
+    pending += lastId -> triggered
+    history.triggered(triggered)
+    lastBarrier = Some(barrier.copy(checkpoint = Some(lastId)))
+    triggered
   }
 
   /** The newest checkpoint that a store may answer at this barrier or a later one; the answer counts for older ones as well. */
   def owed: Option[Long] = if (isRunning) pending.values.filter(_.isOwed).map(_.id).maxOption else None
+
+  /** The newest batch, if its commit was not heard of. */
+  def uncommitted: Option[Long] = lastBarrier.filter(isRunning && _.committedMs.isEmpty).map(_.batch)
+
+  /** The newest barrier, if its batch is committed and no checkpoint was triggered of it. */
+  def lagging: Option[Barrier] =
+    lastBarrier.filter(barrier => isRunning && barrier.committedMs.isDefined && barrier.checkpoint.isEmpty)
+
+  /** Nothing runs, and the stores of the newest barrier are there still: returns the checkpoint to be taken of what they hold, if one is due. A barrier has one such attempt.
+    *
+    * @param last
+    *   no batch follows, so that it is due whatever the interval is
+    * @param savepoints
+    *   whether people's savepoints may be of it
+    */
+  def betweenBatches(last: Boolean, savepoints: Boolean, nowMs: Long): Option[PendingCheckpoint] =
+    for {
+      barrier <- lagging
+      (properties, asked) <- schedule.due(pending.size, nowMs, last, savepoints)
+    } yield {
+      val triggered = trigger(barrier, properties, asked, nowMs).copy(afterCommit = true)
+      pending += triggered.id -> triggered
+      triggered
+    }
 
   /** A person asks for a checkpoint, and gets a number to recognize it by. It is triggered at the next barrier, however recent the last one is. */
   def requested(properties: CheckpointProperties): (Long, Seq[Action]) = {
@@ -234,6 +276,9 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   def batchCommitted(batch: Long, nowMs: Long): Seq[Action] =
     if (!isRunning) Nil
     else {
+      lastBarrier = lastBarrier.map { barrier =>
+        if (barrier.batch > batch || barrier.committedMs.isDefined) barrier else barrier.copy(committedMs = Some(nowMs))
+      }
       lastCommit = math.max(lastCommit, batch)
       pending.values.toSeq.filter(_.batch <= batch).flatMap { p =>
         val committed = p.copy(committedMs = p.committedMs.orElse(Some(nowMs)))
@@ -328,8 +373,15 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     history.failed(p, reason, message, nowMs)
     val released = new Released(files)
     released.add(p.id, files.release(Holder.OfCheckpoint(p.id)), metadata)
-    (Action.Abort(p, reason, message) +: released.deletions) ++ prune(p.expected.diff(p.acked.keySet))
+    (Action.Abort(leftOver(p, reason), reason, message) +: released.deletions) ++ prune(p.expected.diff(p.acked.keySet))
   }
+
+  /** A batch that begins while a checkpoint is taken of the one before is nobody's failure: who asked for it gets the next barrier's. */
+  private def leftOver(p: PendingCheckpoint, reason: FailureReason): PendingCheckpoint =
+    if (p.afterCommit && !reason.counts && isRunning) {
+      schedule.takeBack(p)
+      p.copy(requests = Nil)
+    } else p
 
   private def judge(p: PendingCheckpoint, reason: FailureReason, message: String, inStore: Boolean): Seq[Action] =
     if (isRunning && failures.failed(p.id, p.properties, reason, inStore)) {

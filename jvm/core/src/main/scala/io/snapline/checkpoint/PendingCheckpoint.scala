@@ -13,6 +13,8 @@ final case class Acked(handle: StateHandle, atMs: Long)
   *   when its batch was seen to be committed: the barrier has passed
   * @param completing
   *   its metadata is being written; from then on only the outcome of that decides
+  * @param afterCommit
+  *   it was triggered when its batch was committed, between two batches
   */
 final case class PendingCheckpoint(
     id: Long,
@@ -25,7 +27,8 @@ final case class PendingCheckpoint(
     requests: Seq[Long] = Nil,
     acked: Map[StoreId, Acked] = Map.empty,
     committedMs: Option[Long] = None,
-    completing: Boolean = false
+    completing: Boolean = false,
+    afterCommit: Boolean = false
 ) {
   def handles: Map[StoreId, StateHandle] = acked.map { case (store, ack) => store -> ack.handle }
 

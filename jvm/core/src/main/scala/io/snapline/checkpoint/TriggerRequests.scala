@@ -21,9 +21,12 @@ private[checkpoint] final class TriggerRequests {
     *
     * @param full
     *   as many checkpoints are in progress as there may be
+    * @param savepoints
+    *   whether they may be taken now
     */
-  def take(full: Boolean): Option[(CheckpointProperties, Seq[Long])] =
-    waiting.sortBy(r => (!r.properties.isSavepoint, !r.properties.forced, r.id)).headOption
+  def take(full: Boolean, savepoints: Boolean): Option[(CheckpointProperties, Seq[Long])] =
+    waiting.filter(savepoints || !_.properties.isSavepoint)
+      .sortBy(r => (!r.properties.isSavepoint, !r.properties.forced, r.id)).headOption
       .map(_.properties)
       .filter(_.forced || !full)
       .map { properties =>

@@ -17,18 +17,35 @@ private[checkpoint] final class TriggerSchedule(settings: CoordinatorSettings) {
     (request, refusal)
   }
 
-  /** Asked once a barrier: what it returns is triggered. A savepoint does not stand in for the periodic checkpoint, what else a person asks for does. */
-  def due(inProgress: Int, nowMs: Long): Option[(CheckpointProperties, Seq[Long])] = {
+  /** What it returns is triggered. A savepoint does not stand in for the periodic checkpoint, what else a person asks for does.
+    *
+    * @param last
+    *   there is no later one to wait for
+    * @param savepoints
+    *   whether those that people ask for may be taken now
+    */
+  def due(
+      inProgress: Int,
+      nowMs: Long,
+      last: Boolean = false,
+      savepoints: Boolean = true
+  ): Option[(CheckpointProperties, Seq[Long])] = {
     val full = inProgress >= settings.concurrent
-    val isDue = !full &&
-      settings.intervalMs.forall(interval => lastTriggerMs.forall(nowMs - _ >= interval)) &&
+    val isTime = settings.intervalMs.forall(interval => lastTriggerMs.forall(nowMs - _ >= interval)) &&
       lastCompletionMs.forall(nowMs - _ >= settings.minPauseMs)
-    val next = requests.take(full).orElse(if (isDue) Some((settings.retention.properties, Nil)) else None)
+    val isDue = !full && (last || isTime)
+    val next = requests.take(full, savepoints).orElse(if (isDue) Some((settings.retention.properties, Nil)) else None)
     next.foreach { case (properties, _) => if (!properties.isSavepoint) lastTriggerMs = Some(nowMs) }
     next
   }
 
   def completed(nowMs: Long): Unit = lastCompletionMs = Some(nowMs)
+
+  /** It came to nothing by nobody's fault: as if it had not been triggered. */
+  def takeBack(p: PendingCheckpoint): Unit = {
+    p.requests.foreach(requests.add(_, p.properties))
+    if (!p.properties.isSavepoint) lastTriggerMs = None
+  }
 
   /** The first barrier of a run is due: a query that runs in short spells must come to a checkpoint in each. */
   def restarted(): Unit = lastTriggerMs = None

@@ -22,7 +22,14 @@ private[snapshot] final class OwedSnapshot(pool: SnapshotPool) {
 
   def begin(): Unit = synchronized { inUse = true }
 
-  def end(): Unit = synchronized { inUse = false }
+  /** Without a new version. */
+  def end(): Unit = synchronized {
+    inUse = false
+    if (isAtCommit) {
+      isAtCommit = false
+      enqueue()
+    }
+  }
 
   /** Another state is held, or none: what was begun may never be acknowledged. */
   def forget(): Unit = synchronized {
@@ -42,10 +49,12 @@ private[snapshot] final class OwedSnapshot(pool: SnapshotPool) {
       isAtCommit = false
       val upload = take()
       pool.submit(() => upload())
-    } else if (!queued) {
-      queued = true
-      pool.submit(() => atLast())
-    }
+    } else enqueue()
+  }
+
+  private def enqueue(): Unit = if (!queued) {
+    queued = true
+    pool.submit(() => atLast())
   }
 
   private def atLast(): Unit = {

@@ -43,6 +43,9 @@ final class VersionedState(
   private val backup = near.filter(_ => settings.localBackup).map(new LocalBackup(_))
   private var writer: ChangelogWriter = _
   private var changesAtBegin = 0L
+
+  /** Of the last commit: its changes are in `near` only. */
+  private var lastIsNear = false
   @volatile private var isClosed = false
   @volatile private var statistics = StateStatistics()
   private val noting = new Object
@@ -203,14 +206,15 @@ final class VersionedState(
     writer = null
     changesAtBegin = held.backend.changeCount
     measured(_.copy(changelogMs = millis(begun), changelogBytes = changelog.bytesWritten))
+    lastIsNear = changelog.storage ne storage
     // Of such a version nothing but its snapshot is durable.
-    val alone = !changelog.kept && (changelog.storage eq storage)
+    val alone = !changelog.kept && !lastIsNear
     if (checkpoint.isDefined) {
-      val run = checkpointRun(changelog.ref, merges = changelog.storage ne storage)
+      val run = checkpointRun(changelog.ref)
       val syncMs = millis(begun)
       if (alone) run.acknowledge(checkpoint.get, syncMs).foreach { e => drop(); throw e }
       else pool.submit(() => run.acknowledge(checkpoint.get, syncMs): Unit)
-    } else if (changelog.storage ne storage) {
+    } else if (lastIsNear) {
       // Snapshots are the coordinator's to ask for.
     } else if (forceSnapshot || alone) {
       held.claimSnapshotWaiting()
@@ -224,15 +228,34 @@ final class VersionedState(
       }
     }
     measured(_.copy(commitMs = millis(begun)))
-    owing.committed(owed.map { due =>
-      val merges = changelog.storage ne storage
-      OwedSnapshot.Debt(due.checkpoint, due.listener, () => checkpointRun(changelog.ref, merges))
-    })
+    owing.committed(owed.map(due =>
+      OwedSnapshot.Debt(due.checkpoint, due.listener, () => checkpointRun(changelog.ref))
+    ))
     changelog.ref
   }
 
-  private def checkpointRun(ref: VersionRef, merges: Boolean): SnapshotRun = {
-    val to = merged.filter(_ => merges).getOrElse(ownFile)
+  /** Between two batches: makes a snapshot of the version committed last in the background, and tells this how it went.
+    *
+    * @return
+    *   false, and nothing is done: another version is held, or the next one was opened for changes, or it is in storage without a checkpoint
+    */
+  def checkpoint(ref: VersionRef, to: SnapshotListener): Boolean = {
+    val isHeld = !isClosed && held != null && writer == null && lastIsNear && current.contains(ref)
+    val isNew = isHeld && !held.snapshot.exists(_.ref == ref)
+    if (isNew) {
+      val begun = System.nanoTime()
+      owing.begin()
+      try {
+        val run = checkpointRun(ref)
+        val syncMs = millis(begun)
+        pool.submit(() => run.acknowledge(to, syncMs): Unit)
+      } finally owing.end()
+    }
+    isNew
+  }
+
+  private def checkpointRun(ref: VersionRef): SnapshotRun = {
+    val to = merged.filter(_ => lastIsNear).getOrElse(ownFile)
     new SnapshotRun(storage, clock, settings, origin, held, ref, note, to, backup)
   }
 

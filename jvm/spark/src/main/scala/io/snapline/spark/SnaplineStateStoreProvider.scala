@@ -13,8 +13,8 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.{InvalidConfiguration, StateNotFound}
-import io.snapline.snapshot.{OwedCheckpoint, VersionedState}
-import io.snapline.spark.plugin.{TaskBarrier, RestorePoint, TaskCheckpoint}
+import io.snapline.snapshot.{OwedCheckpoint, SnapshotListener, VersionRef, VersionedState}
+import io.snapline.spark.plugin._
 import io.snapline.spark.provider._
 
 /** The store of one partition of one stateful operator: set `spark.sql.streaming.stateStore.providerClass` to this class.
@@ -22,7 +22,7 @@ import io.snapline.spark.provider._
   * Owns a [[VersionedState]] and, through a stamp of Spark's state machine, sees to it that one task at a time uses it. Made by Spark, closed by
   * Spark's maintenance.
   */
-class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGrainedReplay {
+class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGrainedReplay with SnapshotSource {
   private val log = LoggerFactory.getLogger(classOf[SnaplineStateStoreProvider])
 
   private var id: StateStoreId = _
@@ -147,7 +147,7 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
     val stamp = stamps.acquireStamp()
     try {
       loading(version)(load)
-      new SnaplineStateStore(
+      val store = new SnaplineStateStore(
         this,
         version,
         stamp,
@@ -160,6 +160,8 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
         knownAs,
         part(version)
       )
+      TaskBarrier.ofTask(runId).filter(b => b.interval && b.checkpoint.isEmpty).foreach(_ => holdAfterwards(store))
+      store
     } catch { case e: Throwable => stamps.releaseStamp(stamp, throwEx = false): Unit; throw e }
   }
 
@@ -181,9 +183,24 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
       val part = location.expect(version + 1)
       task.addTaskCompletionListener[Unit](_ => part.close()): Unit
     }
-    val store = StoreId(id.operatorId, id.partitionId, id.storeName)
-    new TaskCheckpoint(StateInternals.queryId(task), runId.toString, number, store, task)
+    new TaskCheckpoint(StateInternals.queryId(task), runId.toString, number, storeId, task)
   }
+
+  /** Before the stamp is given back: listeners run in the reverse order. */
+  private def holdAfterwards(store: SnaplineStateStore): Unit =
+    TaskContext.get().addTaskCompletionListener[Unit] { task =>
+      for (made <- store.made if !task.isFailed() && !task.isInterrupted()) {
+        StoreHolders.here.hold(HeldStore(runId.toString, storeId, made), this)
+      }
+    }: Unit
+
+  override def snapshot(ref: VersionRef, to: SnapshotListener): Boolean =
+    StateInternals.stampIfFree(stamps).exists { stamp =>
+      try state.checkpoint(ref, to)
+      finally stamps.releaseStamp(stamp, throwEx = false): Unit
+    }
+
+  private def storeId = StoreId(id.operatorId, id.partitionId, id.storeName)
 
   private def loading(version: Long)(load: => Unit): Unit =
     try {
@@ -197,6 +214,7 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
 
   private def load(version: Long, ckptId: Option[String], empty: Boolean = false): Unit = {
     val barrier = TaskBarrier.ofTask(runId)
+    barrier.filter(_.interval).foreach(_ => StoreHolders.here.letGo(runId.toString, storeId))
     val point = barrier.flatMap(_.restore).map(restorePointAt)
     val base = point.flatMap(_.handle(id))
     location.lookForMerged(barrier)
@@ -236,6 +254,7 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
   }
 
   override def close(): Unit = if (stamps.close()) {
+    StoreHolders.here.letGo(runId.toString, storeId)
     state.close()
     location.close()
   }

@@ -11,6 +11,7 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.ExplainMode
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, Trigger}
 import org.scalatest.BeforeAndAfterAll
@@ -116,6 +117,86 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
       driver.end("SUSPENDED")
     }
     assert(completed(checkpoint).size == 2, "a stop keeps them")
+  }
+
+  test("a query whose input pauses comes to a checkpoint of its last batch") {
+    val checkpoint = folder()
+    val driver = started(checkpoint, intervalMs = 1500)
+    val counted = new Counted(checkpoint)
+    val query = counted.start()
+    try {
+      (0 until 3).foreach(i => counted.batch(query, i, i + 1))
+      eventually(assert(completed(checkpoint).map(_.batch).lastOption.contains(2L)))
+      // A run that goes on from it has nothing to load but what it names.
+      counted.batch(query, 11, 12)
+      eventually(assert(completed(checkpoint).map(_.batch).lastOption.contains(3L)))
+    } finally {
+      query.stop()
+      driver.end("SUSPENDED")
+    }
+    assert(counts(driver).get("failed").asInt == 0)
+    val again = started(checkpoint, intervalMs = 600000)
+    again.restoreFrom(completed(checkpoint).last.checkpoint)
+    val next = counted.start()
+    try {
+      counted.batch(next, 0)
+      assert(next.lastProgress.stateOperators.head.numRowsTotal == 6)
+    } finally {
+      next.stop()
+      again.end("SUSPENDED")
+    }
+  }
+
+  test("while no batch runs people get a checkpoint at once, and a stop right after leaves it") {
+    val checkpoint = folder()
+    val driver = started(checkpoint, intervalMs = 600000)
+    val counted = new Counted(checkpoint)
+    val query = counted.start()
+    try {
+      (0 until 2).foreach(i => counted.batch(query, i))
+      for ((savepoint, number) <- Seq(true -> 2, false -> 3)) {
+        if (!savepoint) counted.batch(query, 5)
+        val request = driver.trigger(savepoint)
+        eventually(assert(driver.outcome(request) == s"completed $number"))
+      }
+      counted.batch(query, 6)
+      driver.trigger(savepoint = false)
+      eventually(assert(counts(driver).get("total").asInt == 4))
+    } finally {
+      query.stop()
+      driver.end("SUSPENDED")
+    }
+    assert(completed(checkpoint).map(_.batch) == Seq(1, 2, 3))
+  }
+
+  test("what a query has done when it ends by itself is in a checkpoint") {
+    val checkpoint = folder()
+    val driver = started(checkpoint, intervalMs = 600000)
+    val counted = new Counted(checkpoint)
+    val query = counted.start()
+    try (0 until 3).foreach(i => counted.batch(query, i))
+    finally query.stop()
+    driver.checkpointLast()
+    driver.end("SUSPENDED")
+    assert(completed(checkpoint).map(_.batch) == Seq(0, 2))
+  }
+
+  test("a store that was unloaded meanwhile declines: nothing fails, and the next barrier is one") {
+    val checkpoint = folder()
+    val driver = started(checkpoint, intervalMs = 600000)
+    val counted = new Counted(checkpoint)
+    val query = counted.start()
+    try {
+      (0 until 2).foreach(i => counted.batch(query, i))
+      StateStore.stop()
+      val request = driver.trigger(savepoint = false)
+      eventually(assert(counts(driver).get("failed").asInt == 1))
+      assert(driver.outcome(request).isEmpty, "it waits for the next batch")
+    } finally {
+      query.stop()
+      driver.end("SUSPENDED")
+    }
+    assert(completed(checkpoint).map(_.batch) == Seq(0))
   }
 
   test("a query that stops at once leaves the checkpoint of its barrier") {

@@ -37,6 +37,7 @@ final class CheckpointDriver private[plugin] (
   private val worker = new CoordinatorThread(folder.root.toString)
   private val completion = new CheckpointCompletion(folder, maxParallelism)
   private val requests = new RequestBoard
+  private val between = new BetweenBatches
   private var operators = Map.empty[Long, String]
   private val deletions = new Deletions(folder.delete, folder.root.toString)
   private var coordinator: CheckpointCoordinator = _
@@ -59,6 +60,7 @@ final class CheckpointDriver private[plugin] (
   worker.every(CheckpointDriver.TickMs) {
     lookForLost()
     event("a tick")(coordinator.tick(now))
+    event("a pause")(betweenBatches())
   }
 
   // ---- for the query's owner, in Python
@@ -134,6 +136,18 @@ final class CheckpointDriver private[plugin] (
 
   private[plugin] def snapshot: CheckpointHistory.Snapshot =
     synchronized(if (coordinator == null) CheckpointHistory.Snapshot() else coordinator.history.snapshot)
+
+  /** The query has come to its end by itself, and its stores are there for a while: takes a checkpoint of its last batch, if there is none. Waits for that in `end`. */
+  def checkpointLast(): Unit = if (!durableBatches && !inMemory) {
+    val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CheckpointDriver.LastReportsMs)
+    while (synchronized(isLagging && !takeBetween(last = true)) && System.nanoTime() < deadline) Thread.sleep(20)
+  }
+
+  /** Spark's listeners hear of the last commit some time after it. */
+  private def isLagging: Boolean = coordinator != null && {
+    coordinator.uncommitted.filter(folder.isCommitted).foreach(batch => enqueue(coordinator.batchCommitted(batch, now)))
+    coordinator.lagging.isDefined
+  }
 
   /** The query is over for good, by its owner's word: FINISHED, CANCELED, FAILED or SUSPENDED. Waits until what follows from it is done. */
   def end(how: String): Unit = {
@@ -221,6 +235,7 @@ final class CheckpointDriver private[plugin] (
       lost = new LostAcknowledgements(coordinator.query, after, folder.handlesOf)
     }
     run = Some(started)
+    between.begun()
     failure = None
     sweepDue = !durableBatches
     observer.begun(coordinator.query, started)
@@ -252,6 +267,34 @@ final class CheckpointDriver private[plugin] (
   private[plugin] def acknowledged(ack: Acknowledgement): Boolean = synchronized {
     event("an acknowledgement")(coordinator.acknowledged(ack, now))
     coordinator != null && coordinator.mayReuse(ack)
+  }
+
+  private[plugin] def isRunning(run: String): Boolean = synchronized(this.run.exists(_.toString == run))
+
+  /** What the executor has to do. */
+  private[plugin] def held(report: HoldersReport): Seq[HolderOrder] = synchronized {
+    between.heardOf(report.executor, now)
+    report.stores.filter(store => isRunning(store.run)).foreach(s => between.held(report.executor, s.store, s.ref))
+    if (coordinator == null) Nil else between.orders(report.executor, coordinator.query, coordinator.inProgress)
+  }
+
+  /** A batch that follows another at once is a barrier itself. */
+  private def betweenBatches(): Seq[Action] = {
+    if (coordinator.lagging.exists(_.committedMs.exists(now - _ >= CheckpointDriver.PauseMs)))
+      takeBetween(last = false): Unit
+    between.gone(coordinator.inProgress, now).toSeq.flatMap { case (p, store, executor) =>
+      val message = s"Executor $executor is not heard of."
+      coordinator.declined(Decline(coordinator.query, p.run, p.id, store, FailureReason.Closing, message), now)
+    }
+  }
+
+  /** Where rows may wait, a savepoint is of a barrier that was aligned for it. */
+  private def takeBetween(last: Boolean): Boolean = {
+    val mayTake = !durableBatches && !inMemory && coordinator.lagging.exists(between.canTake(_, now))
+    val taken =
+      if (mayTake) coordinator.betweenBatches(last, savepoints = alignment == Alignment.Aligned, now) else None
+    taken.foreach(between.take)
+    taken.isDefined
   }
 
   private[plugin] def declined(decline: Decline): Unit = event("a decline")(coordinator.declined(decline, now))
@@ -331,6 +374,8 @@ private object CheckpointDriver {
   private val PurgeEvery = 100
   private val LookAfterMs = 30000L
   private val LastUploadsMs = 10000L
+  private val LastReportsMs = 3000L
+  private val PauseMs = 500L
   private val CloseWaitMs = 30000L
 
   private def ending(name: String): Ending =

@@ -174,5 +174,11 @@ object Checkpointing {
   private[plugin] def acknowledged(ack: Acknowledgement): Boolean =
     drivers.values.asScala.toSeq.map(_.acknowledged(ack)).contains(true)
 
+  /** What an executor has to do with the stores it holds. */
+  private[plugin] def held(report: HoldersReport): Seq[HolderOrder] = {
+    val all = drivers.values.asScala.toSeq
+    all.flatMap(_.held(report)) ++ report.runs.filterNot(run => all.exists(_.isRunning(run))).map(HolderOrder.Forget)
+  }
+
   private[plugin] def declined(decline: Decline): Unit = drivers.values.asScala.foreach(_.declined(decline))
 }

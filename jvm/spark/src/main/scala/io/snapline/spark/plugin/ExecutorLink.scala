@@ -23,7 +23,18 @@ object ExecutorLink {
   private[plugin] def open(to: PluginContext): Unit = context = to
 
   /** In local mode driver and executor are one JVM, and one of them closes first. */
-  private[plugin] def close(): Unit = context = null
+  private[plugin] def close(): Unit = {
+    context = null
+    StoreHolders.here.clear()
+  }
+
+  private[plugin] def executor: String = Option(context).fold("")(_.executorID())
+
+  /** Throws if the driver does not answer; whoever asks does so again and again. */
+  private[plugin] def ask(report: HoldersReport): Seq[HolderOrder] = Option(context).map(_.ask(report)) match {
+    case Some(orders: Array[String]) => orders.toSeq.map(HolderOrder.parse)
+    case _ => Nil
+  }
 
   /** Waits for the driver's answer. A message is sent again when none comes.
     *

@@ -29,6 +29,7 @@ class SnaplinePlugin extends SparkPlugin {
       case decline: Decline =>
         Checkpointing.declined(decline)
         java.lang.Boolean.FALSE
+      case report: HoldersReport => Checkpointing.held(report).map(_.text).toArray
       case asked: DriverMessage => memory.answer(asked)
       case report: BroadcastReport => broadcasts.take(report)
       case _ => java.lang.Boolean.FALSE

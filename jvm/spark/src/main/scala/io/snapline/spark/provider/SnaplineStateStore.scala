@@ -73,6 +73,9 @@ private[spark] final class SnaplineStateStore(
     } catch { case e: Throwable => throw StateInternals.cannotCommit(toString, e) }
   }
 
+  /** What its commit made. */
+  private[spark] def made: Option[VersionRef] = committed
+
   override def abort(): Unit = {
     expect(Updating, Aborted)
     if (phase != Aborted) {

@@ -4,6 +4,8 @@ package snapline
 import java.io.File
 import java.util.UUID
 
+import scala.util.Try
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
@@ -27,6 +29,10 @@ object StateInternals {
   /** One task at a time holds a store: Spark's own state machine, with its messages and its timeout. */
   def stateMachine(id: StateStoreId, conf: StateStoreConf): RocksDBStateMachine =
     new RocksDBStateMachine(id, RocksDBConf(conf))
+
+  /** Does not wait for a task that has the store. None: one has, or it is closed. */
+  def stampIfFree(stamps: RocksDBStateMachine): Option[Long] =
+    if (stamps.currentValidStamp.get() < 0) Try(stamps.acquireStamp()).toOption else None
 
   def reportSnapshot(id: StateStoreId, runId: UUID, version: Long): Unit =
     StateStoreProvider.coordinatorRef.foreach { coordinator =>
