@@ -97,11 +97,22 @@ def restore(
     file_sink: Annotated[
         str | None, typer.Option(help="The output folder of the file sink, if the query will write to a new one.")
     ] = None,
+    operators: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            help="OLD=NEW: an operator's number or uid, and its number in the new plan. OLD= leaves its state out.",
+        ),
+    ] = None,
+    allow_non_restored_state: Annotated[
+        bool, typer.Option("--allow-non-restored-state", help="State may be left out.")
+    ] = False,
     master: MasterOption = "local[*]",
     conf: ConfOption = None,
 ) -> None:
     """Write a checkpoint folder that a query goes on from."""
     from snapline.savepoint import restore_savepoint
+    from snapline.savepoint.matching import operator_map
 
     with _session(master, conf) as session:
         metadata = restore_savepoint(
@@ -111,6 +122,8 @@ def restore(
             parallelism=parallelism,
             keep_query_id=keep_query_id,
             file_sink=file_sink,
+            operators=operator_map(operators or ()),
+            allow_non_restored_state=allow_non_restored_state,
             progress=_progress(quiet=False),
         )
     console().print(f"{to} goes on after batch {metadata.batch}: start the query on it.", soft_wrap=True)

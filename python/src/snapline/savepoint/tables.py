@@ -27,6 +27,15 @@ def read_table(session: SparkSession, savepoint: Files, operator: OperatorLayout
     return DataFrame(java, session)
 
 
+def empty_table(session: SparkSession, operator: OperatorLayout, key: StateKey) -> DataFrame:
+    """A state without entries."""
+    from pyspark.sql import DataFrame
+
+    with translate(f"make state {key.name} of {operator.title}"):
+        java = java_savepoints(session).empty(session._jsparkSession, operator.text, key.store, key.family)
+    return DataFrame(java, session)
+
+
 def write_table(
     session: SparkSession, savepoint: Files, operator: OperatorLayout, key: StateKey, table: DataFrame
 ) -> int:

@@ -1,7 +1,7 @@
 package io.snapline.spark
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.execution.python.snapline.KeyedProcessStrategy
+import org.apache.spark.sql.execution.python.snapline.{KeyedProcessStrategy, UniqueUids}
 import org.apache.spark.sql.execution.streaming.snapline.{BarrierRule, StartRule}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.snapline.AnyProviderRule
 
@@ -10,6 +10,7 @@ class SnaplineExtension extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectPlannerStrategy(_ => KeyedProcessStrategy)
     extensions.injectCheckRule(new StartRule(_))
+    extensions.injectCheckRule(_ => UniqueUids)
     extensions.injectColumnar(_ => BarrierRule)
     extensions.injectColumnar(_ => new AnyProviderRule(classOf[SnaplineStateStoreProvider].getName))
   }

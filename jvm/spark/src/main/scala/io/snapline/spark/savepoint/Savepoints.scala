@@ -8,9 +8,11 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkException
 import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 import org.apache.spark.sql.execution.streaming.state.{InMemoryStateSchemaProvider, StateSchemaMetadata, StateStoreConf}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 
@@ -35,6 +37,20 @@ object Savepoints {
         settings
       ).operators
     )
+  }
+
+  /** The stateful operators that a query will have, as they would stand in a checkpoint folder that it has not yet: Spark plans a first batch of it, which writes
+    * them into the folder, and nothing runs.
+    *
+    * @param offsetMetadata
+    *   the settings that the query will go on with
+    * @param folder
+    *   new; whoever calls removes it
+    */
+  def planned(query: DataFrame, outputMode: OutputMode, offsetMetadata: String, folder: String): String = {
+    val session = SessionInternals.copyOf(query.sparkSession)
+    SessionInternals.planFirstBatch(session, query, outputMode, offsetMetadata, folder)
+    operators(session, folder, 0, offsetMetadata)
   }
 
   /** A session like this one with some settings of its own. */
@@ -146,6 +162,13 @@ object Savepoints {
     settings.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, 2)
     val task = storeTask(session, checkpoint, OperatorLayout.fromJson(operator), store, settings)
     new StateLoad(task, version, parallelism).run(states.asScala.toSeq).asJava
+  }
+
+  /** A state that has no entries yet. */
+  def empty(session: SparkSession, operator: String, store: String, family: String): DataFrame = {
+    val layout = OperatorLayout.fromJson(operator)
+    val state = layout.store(store).flatMap(_.family(family)).getOrElse(throw new NoSuchElementException(family))
+    SessionInternals.frame(session, session.sparkContext.emptyRDD[InternalRow], StateColumns.of(layout, state))
   }
 
   private def storeTask(

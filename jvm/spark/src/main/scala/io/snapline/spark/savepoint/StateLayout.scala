@@ -40,12 +40,15 @@ final case class StoreLayout(name: String, families: Seq[FamilyLayout]) {
 
 /** A stateful operator: its states, and over how many partitions each store is spread.
   *
+  * @param uid
+  *   the name that its query gave it
   * @param schemaFiles
   *   Spark's schema files, relative to the checkpoint, where the operator keeps several
   */
 final case class OperatorLayout(
     id: Long,
     name: String,
+    uid: Option[String],
     parallelism: Int,
     schemaFiles: Seq[String],
     stores: Seq[StoreLayout]
@@ -69,6 +72,7 @@ object OperatorLayout {
   private def operator(o: OperatorLayout): JObject = JObject(
     "id" -> JInt(o.id),
     "name" -> JString(o.name),
+    "uid" -> o.uid.fold[JValue](JNothing)(JString(_)),
     "parallelism" -> JInt(o.parallelism),
     "schemaFiles" -> JArray(o.schemaFiles.map(JString(_)).toList),
     "stores" -> JArray(o.stores.map { store =>
@@ -102,6 +106,7 @@ object OperatorLayout {
     OperatorLayout(
       (json \ "id").extract[Long],
       (json \ "name").extract[String],
+      (json \ "uid").extract[Option[String]],
       (json \ "parallelism").extract[Int],
       (json \ "schemaFiles").extract[List[String]],
       (json \ "stores").children.map { store =>
