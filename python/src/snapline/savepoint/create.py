@@ -59,7 +59,7 @@ def create_savepoint(
     """
     source, target = HadoopFiles(session, checkpoint), HadoopFiles(session, to)
     check_empty(target, "a savepoint")
-    state = find_state(session, source, number)
+    state = find_state(session, source.location, number)
     if rows_wait(source, state.batch):
         raise IncompatibleState(
             f"after batch {state.batch} of {checkpoint}, rows wait in the state of a keyed function.",

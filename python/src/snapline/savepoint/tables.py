@@ -22,7 +22,7 @@ def read_table(session: SparkSession, savepoint: Files, operator: OperatorLayout
 
     with translate(f"read state {key.name} of {operator.title}"):
         java = java_savepoints(session).readParquet(
-            session._jsparkSession, f"{savepoint.location}/{key.folder}", operator.text, key.store, key.family
+            session._jsparkSession, savepoint.location, operator.text, key.store, key.family
         )
     return DataFrame(java, session)
 

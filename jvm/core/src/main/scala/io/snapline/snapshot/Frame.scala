@@ -12,6 +12,7 @@ private[snapline] object Frame {
   val MetadataMagic = "SNAPMETA"
   val MergedMagic = "SNAPMERG"
   val CutMagic = "SNAPCUTS"
+  val SavepointMagic = "SNAPSAVE"
   val EndMagic = "SNAPLEND"
   val FormatNumber = 1
 

@@ -36,6 +36,10 @@ final case class StoreLayout(name: String, families: Seq[FamilyLayout]) {
   def hasFamilies: Boolean = families.exists(_.name != StateStore.DEFAULT_COL_FAMILY_NAME)
 
   def family(name: String): Option[FamilyLayout] = families.find(_.name == name)
+
+  /** What people call a state: Spark's operators name either the store or the family. */
+  def nameOf(family: FamilyLayout): String =
+    if (family.name == StateStore.DEFAULT_COL_FAMILY_NAME) name else family.name
 }
 
 /** A stateful operator: its states, and over how many partitions each store is spread.
@@ -56,11 +60,19 @@ final case class OperatorLayout(
   def store(name: String): Option[StoreLayout] = stores.find(_.name == name)
 
   /** What it is called in messages. */
-  def title: String = s"operator $id ($name)"
+  def title: String = s"operator $id (${uid.getOrElse(name)})"
+
+  /** Whether it has this number, uid or name. */
+  def isCalled(wanted: String): Boolean = wanted == id.toString || uid.contains(wanted) || wanted == name
+
+  /** Of its stores, in the order in which Spark's commit log has the ids of a partition. */
+  def storesInCommits: Seq[String] = stores.map(_.name).sortBy(OperatorLayout.JoinStores.indexOf(_))
 }
 
 /** To and from JSON: in this form the layout travels to Python, and stands in a savepoint's `_metadata`. */
 object OperatorLayout {
+  private val JoinStores =
+    for (side <- Seq("left", "right"); name <- Seq("keyToNumValues", "keyWithIndexToValue")) yield s"$side-$name"
 
   def toJson(operators: Seq[OperatorLayout]): String = JsonMethods.compact(JArray(operators.map(operator).toList))
 

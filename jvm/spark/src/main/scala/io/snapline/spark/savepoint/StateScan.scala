@@ -26,7 +26,31 @@ private[savepoint] final class StateScan(
 ) extends Serializable {
 
   /** Owned by the running task, whose end closes the store. */
-  def rows(partition: Int): Iterator[InternalRow] = {
+  def rows(partition: Int): Iterator[InternalRow] = open(partition).fold(Iterator.empty[InternalRow]) { store =>
+    val toRow = new EntryRows(task.operator, family, partition, maxParallelism)
+    if (family.multi) lists(store).map { case (key, values) => toRow(key, values) }
+    else store.iterator(family.name).map(entry => toRow(entry.key, entry.value))
+  }
+
+  /** The entry of one key, if there is one.
+    *
+    * @param key
+    *   the bytes of its row
+    */
+  def row(partition: Int, key: Array[Byte]): Iterator[InternalRow] = {
+    val wanted = new UnsafeRow(family.key.length)
+    wanted.pointTo(key, key.length)
+    open(partition).iterator.flatMap { store =>
+      val toRow = new EntryRows(task.operator, family, partition, maxParallelism)
+      if (family.multi) {
+        val values = store.valuesIterator(wanted, family.name).map(_.copy()).toArray[Any]
+        if (values.isEmpty) None else Some(toRow(wanted, new GenericArrayData(values)))
+      } else Option(store.get(wanted, family.name)).map(toRow(wanted, _))
+    }
+  }
+
+  /** None: the partition does not have the state. */
+  private def open(partition: Int): Option[StateStore] = {
     val provider = task.provider(partition)
     TaskContext.get().addTaskCompletionListener[Unit](_ => provider.close())
     val store = provider.getStore(version, uids.get(partition))
@@ -37,12 +61,10 @@ private[savepoint] final class StateScan(
     if (task.store.hasFamilies) {
       // A state of a keyed function may be missing here, as long as its schema has not changed.
       if (family.placement == Placement.Every && !store.allColumnFamilyNames.contains(family.name))
-        return Iterator.empty
+        return None
       task.declare(family, store)
     }
-    val toRow = new EntryRows(task.operator, family, partition, maxParallelism)
-    if (family.multi) lists(store).map { case (key, values) => toRow(key, values) }
-    else store.iterator(family.name).map(entry => toRow(entry.key, entry.value))
+    Some(store)
   }
 
   /** The values of a key come one after another. */

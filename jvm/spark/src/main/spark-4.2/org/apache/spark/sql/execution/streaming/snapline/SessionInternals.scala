@@ -9,6 +9,8 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, WatermarkPropagator}
 import org.apache.spark.sql.execution.streaming.state.StateStoreConf
@@ -62,6 +64,11 @@ object SessionInternals {
 
   def frame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =
     session.asInstanceOf[classic.SparkSession].internalCreateDataFrame(rows, schema)
+
+  def frame(session: SparkSession, table: Table): DataFrame = classic.Dataset.ofRows(
+    session.asInstanceOf[classic.SparkSession],
+    DataSourceV2Relation.create(table, None, None)
+  )
 
   def internalRows(frame: DataFrame): RDD[InternalRow] = frame.asInstanceOf[classic.DataFrame].queryExecution.toRdd
 }
