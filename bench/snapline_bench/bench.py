@@ -17,6 +17,7 @@ from snapline_bench import (
     provider,
     recovery,
     restart,
+    savepoint,
     skew,
     slow,
     tab,
@@ -100,6 +101,7 @@ TAB = bench_of("checkpoints-tab", tab)
 RECOVERY = bench_of("recovery", recovery)
 BROADCAST = bench_of("broadcast", broadcast)
 SKEW = bench_of("skew", skew)
+SAVEPOINT = bench_of("savepoint", savepoint)
 BENCHES = {
     bench.name: bench
     for bench in (
@@ -115,5 +117,6 @@ BENCHES = {
         RECOVERY,
         BROADCAST,
         SKEW,
+        SAVEPOINT,
     )
 }

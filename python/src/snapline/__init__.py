@@ -44,7 +44,13 @@ if TYPE_CHECKING:
         SupervisedQuery,
         start,
     )
-    from snapline.savepoint import create_savepoint, read_state, restore_savepoint, write_savepoint
+    from snapline.savepoint import (
+        create_savepoint,
+        export_savepoint,
+        read_state,
+        restore_savepoint,
+        write_savepoint,
+    )
     from snapline.state import (
         PICKLED,
         AggregateFunction,
@@ -141,6 +147,7 @@ __all__ = [
     "configure",
     "connect",
     "create_savepoint",
+    "export_savepoint",
     "jar_path",
     "key_by",
     "main_output",

@@ -26,6 +26,22 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MasterOption = Annotated[str, typer.Option(help="Where Spark runs for this.")]
 ConfOption = Annotated[list[str] | None, typer.Option("--conf", help="A setting of Spark, as name=value. Repeatable.")]
 
+ParallelismOption = Annotated[int | None, typer.Option(min=1, help="Partitions of the state; else as many as before.")]
+KeepQueryIdOption = Annotated[
+    bool, typer.Option("--keep-query-id", help="Go on as the same query; the old one must never run again.")
+]
+FileSinkOption = Annotated[
+    str | None, typer.Option(help="The output folder of the file sink, if the query will write to a new one.")
+]
+MapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        help="OLD=NEW: an operator's number or uid, and its number in the new plan. OLD= leaves its state out.",
+    ),
+]
+AllowOption = Annotated[bool, typer.Option("--allow-non-restored-state", help="State may be left out.")]
+
 
 @app.command("create")
 def create(
@@ -85,28 +101,47 @@ def dispose(path: SavepointArgument, master: MasterOption = "local[1]", conf: Co
     console().print(f"{path} is gone.", soft_wrap=True)
 
 
+@app.command("export")
+def export(
+    savepoint: SavepointArgument,
+    to: Annotated[str, typer.Option(help="The new checkpointLocation: a folder that is new or empty.")],
+    provider: Annotated[str, typer.Option(help="The state store of Spark's to write for: rocksdb.")] = "rocksdb",
+    parallelism: ParallelismOption = None,
+    keep_query_id: KeepQueryIdOption = False,
+    file_sink: FileSinkOption = None,
+    operators: MapOption = None,
+    allow_non_restored_state: AllowOption = False,
+    master: MasterOption = "local[*]",
+    conf: ConfOption = None,
+) -> None:
+    """Write a checkpoint folder that Spark goes on from without Snapline."""
+    from snapline.savepoint import export_savepoint
+    from snapline.savepoint.matching import operator_map
+
+    with _session(master, conf) as session:
+        metadata = export_savepoint(
+            session,
+            savepoint,
+            to,
+            provider=provider,
+            parallelism=parallelism,
+            keep_query_id=keep_query_id,
+            file_sink=file_sink,
+            operators=operator_map(operators or ()),
+            allow_non_restored_state=allow_non_restored_state,
+            progress=_progress(quiet=False),
+        )
+    console().print(f"{to} goes on after batch {metadata.batch} on Spark's own state store.", soft_wrap=True)
+
+
 def restore(
     savepoint: SavepointArgument,
     to: Annotated[str, typer.Option(help="The new checkpointLocation: a folder that is new or empty.")],
-    parallelism: Annotated[
-        int | None, typer.Option(min=1, help="Partitions of the state; else as many as before.")
-    ] = None,
-    keep_query_id: Annotated[
-        bool, typer.Option("--keep-query-id", help="Go on as the same query; the old one must never run again.")
-    ] = False,
-    file_sink: Annotated[
-        str | None, typer.Option(help="The output folder of the file sink, if the query will write to a new one.")
-    ] = None,
-    operators: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            help="OLD=NEW: an operator's number or uid, and its number in the new plan. OLD= leaves its state out.",
-        ),
-    ] = None,
-    allow_non_restored_state: Annotated[
-        bool, typer.Option("--allow-non-restored-state", help="State may be left out.")
-    ] = False,
+    parallelism: ParallelismOption = None,
+    keep_query_id: KeepQueryIdOption = False,
+    file_sink: FileSinkOption = None,
+    operators: MapOption = None,
+    allow_non_restored_state: AllowOption = False,
     master: MasterOption = "local[*]",
     conf: ConfOption = None,
 ) -> None:

@@ -10,6 +10,7 @@ from snapline.backend import CHECKPOINT_LOCATION, CheckpointStorage, StateBacken
 from snapline.config import INCREMENTAL, StateBackendConfig
 from snapline.errors import InvalidConfiguration
 from snapline.query.config import CheckpointConfig
+from snapline.query.end_of_time import was_drained
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.listener import CheckpointListener
 from snapline.query.logical_plan import WriterSettings
@@ -104,7 +105,13 @@ def start(
             "parallelism, operators and allow_non_restored_state are of a savepoint's state.",
             "give from_savepoint= too.",
         )
-    runs = Runs(writer, config, HadoopFiles(session, location), location, path, table, settings)
+    files = HadoopFiles(session, location)
+    if was_drained(files):
+        raise InvalidConfiguration(
+            f"the query on {location} was drained: its event time is at its end, and every row would be late.",
+            "begin a new checkpoint folder.",
+        )
+    runs = Runs(writer, config, files, location, path, table, settings)
     return SupervisedQuery.started(runs, restart or NoRestart(), restore, listeners)
 
 

@@ -152,11 +152,17 @@ class SupervisedQuery:
         finally:
             runs.driver.dispose(number)
 
-    def stop_with_savepoint(self, path: str) -> SavepointMetadata:
+    def stop_with_savepoint(self, path: str, drain: bool = False) -> SavepointMetadata:
         """Stops the query, and takes a savepoint of all it has done.
 
         With an interval, the batches since its newest checkpoint are run again first, without output. Rows that wait
         are processed first, into the sink.
+
+        Args:
+            path: a folder that does not exist, or is empty.
+            drain: end event time first, as Flink does: a last batch has a watermark after every event, so that windows
+                close and event-time timers fire, into the sink. For a query that ends for good: to go on from such a
+                savepoint is refused, for every row would be late.
 
         Raises: as :meth:`savepoint`. The query is stopped then, too.
         """
@@ -165,10 +171,12 @@ class SupervisedQuery:
 
         check_new(self._runs.session, path)
         self.stop()
-        if self._runs.takes_checkpoints or self._runs.is_unaligned:
+        if self._runs.takes_checkpoints or self._runs.is_unaligned or drain:
             runs = self._runs.again()
             try:
-                if runs.is_unaligned:
+                if drain:
+                    runs.end_event_time()
+                elif runs.is_unaligned:
                     runs.drain()
                 runs.catch_up()
             finally:

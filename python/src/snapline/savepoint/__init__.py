@@ -2,6 +2,7 @@
 
 from snapline.savepoint.create import create_savepoint
 from snapline.savepoint.difference import diff
+from snapline.savepoint.export import export_savepoint
 from snapline.savepoint.layout import OperatorLayout, StateKey
 from snapline.savepoint.metadata import SavepointFile, SavepointMetadata, read_savepoint
 from snapline.savepoint.read import read_state
@@ -16,6 +17,7 @@ __all__ = [
     "StateKey",
     "create_savepoint",
     "diff",
+    "export_savepoint",
     "read_savepoint",
     "read_state",
     "restore_savepoint",

@@ -20,6 +20,7 @@ from snapline.savepoint.spark_files import spark_files
 from snapline.savepoint.state import find_state
 from snapline.savepoint.tables import write_table
 from snapline.savepoint.verify import data_files, spark_checksums
+from snapline.savepoint.watched import watched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,8 +72,8 @@ def create_savepoint(
     rows = {}
     for operator in state.operators:
         for key in operator.states:
-            progress(f"state {key.name} of {operator.title}")
-            rows[key.folder] = write_table(session, target, operator, key, state.table(session, operator, key))
+            with watched(session, f"state {key.name} of {operator.title}", progress):
+                rows[key.folder] = write_table(session, target, operator, key, state.table(session, operator, key))
     progress("Spark's own files")
     for name in spark_files(source, state.operators, state.batch):
         target.write_new(f"{SPARK}/{name}", source.read(name))

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
+from snapline.query.end_of_time import is_drained
 from snapline.query.files import Files
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.logs import COMMITS, OFFSETS
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.file_sink import prepare_file_sink
+from snapline.savepoint.foreign import check_export
 from snapline.savepoint.java_api import java_savepoints, translate
 from snapline.savepoint.matching import OperatorMap, RestoredOperator, match_by_hand, match_operators
 from snapline.savepoint.metadata import SavepointMetadata, read_savepoint
@@ -29,6 +31,7 @@ from snapline.savepoint.spark_files import (
 )
 from snapline.savepoint.tables import empty_table, read_table
 from snapline.savepoint.verify import spark_checksums, verify_savepoint
+from snapline.savepoint.watched import watched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,6 +53,7 @@ def restore_savepoint(
     operators: OperatorMap | None = None,
     allow_non_restored_state: bool = False,
     planned: PlannedQuery | None = None,
+    provider: str = SNAPLINE,
     progress: Progress = _log.info,
 ) -> SavepointMetadata:
     """Writes a checkpoint folder that a query goes on from as if it had written it, on Snapline's state store.
@@ -69,6 +73,7 @@ def restore_savepoint(
         planned: the query that will go on, as ``snapline.start`` knows it: its operators get the state of those with
             the same uid, or else of the same kind and columns; new ones begin empty. None: each operator has the number
             it had, or the one that ``operators`` gives it.
+        provider: class of the state store to write; as for :func:`export_savepoint`.
         progress: told what is done.
 
     Raises:
@@ -93,6 +98,13 @@ def restore_savepoint(
             f"the query {metadata.query} is running, and two of one id stop each other.",
             "stop it first, or restore a clone (without --keep-query-id).",
         )
+    if is_drained(metadata.commit_entry):
+        raise IncompatibleState(
+            f"the savepoint {source.location} is of a query that was drained: every row would be late.",
+            "read it as tables; to go on, take a savepoint that is not drained.",
+        )
+    if provider != SNAPLINE:
+        check_export(metadata, restored, provider)
     progress("verifying the savepoint")
     verify_savepoint(source, metadata, spark_checksums(session, source))
     tables = {operator.id: _tables(session, source, operator) for operator in restored}
@@ -102,14 +114,17 @@ def restore_savepoint(
     mark = json.dumps({"restoring": metadata.id, "from": source.location})
     target.write_new(_QUERY, mark.encode())
     _copy_spark_files(source, target, metadata, restored, planned, parallelism)
-    changed = {PARTITIONS: str(wanted), PROVIDER: SNAPLINE}
+    changed = {PARTITIONS: str(wanted), PROVIDER: provider}
     offsets = moved_offsets(metadata.offsets, changed)
     settings = offsets.decode().split("\n")[1]
+    # Snapline's stores always say which attempt they made; Spark's only where the commits name it.
+    names = 2 if provider == SNAPLINE or metadata.commit_entry.state_ids else 1
     uids = {}
     for operator in restored:
         partitions = operator.partitions(parallelism)
-        progress(f"{operator.title}, {partitions} partitions")
-        uids[str(operator.id)] = _write(session, target, metadata.batch, settings, operator, partitions, tables)
+        with watched(session, f"{operator.title}, {partitions} partitions", progress):
+            written = _write(session, target, metadata.batch, settings, names, operator, partitions, tables)
+        uids[str(operator.id)] = written
     if metadata.batch > 0:
         # Spark wants the entry before the newest as well; all it takes from it is replaced by the newest.
         target.write_new(f"{OFFSETS}/{metadata.batch - 1}", offsets)
@@ -117,7 +132,8 @@ def restore_savepoint(
     if metadata.planned is not None:
         target.write_new(f"{OFFSETS}/{metadata.batch + 1}", moved_offsets(metadata.planned, changed))
     target.write_new(f"{COMMITS}/{metadata.batch}", moved_commit(metadata.commit, uids))
-    target.write_new(RESTORED, json.dumps({"savepoint": metadata.id, "from": source.location}).encode())
+    if provider == SNAPLINE:
+        target.write_new(RESTORED, json.dumps({"savepoint": metadata.id, "from": source.location}).encode())
     query = metadata.query if keep_query_id else str(uuid.uuid4())
     target.delete(_QUERY)
     target.write_new(_QUERY, json.dumps({"id": query}, separators=(",", ":")).encode())
@@ -196,6 +212,7 @@ def _write(
     target: Files,
     batch: int,
     settings: str,
+    names: int,
     restored: RestoredOperator,
     partitions: int,
     tables: dict[int, dict[str, list[DataFrame]]],
@@ -207,7 +224,15 @@ def _write(
         with translate(f"write store {store} of {operator.title}"):
             java = [table._jdf for table in tables[operator.id][store]]
             uids = java_savepoints(session).write(
-                session._jsparkSession, target.location, batch + 1, settings, operator.text, store, partitions, java
+                session._jsparkSession,
+                target.location,
+                batch + 1,
+                settings,
+                operator.text,
+                store,
+                partitions,
+                names,
+                java,
             )
             written[store] = [str(uid) for uid in uids]
         if len(written[store]) != partitions:

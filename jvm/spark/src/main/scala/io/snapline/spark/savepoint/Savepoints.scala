@@ -174,6 +174,8 @@ object Savepoints {
 
   /** Writes one store of an operator, all its partitions, from tables in the order of the store's states.
     *
+    * @param format
+    *   of the checkpoint: in format 2 a store says which attempt it made, and Spark's own names its files by it
     * @return
     *   by partition, the uid of the version written
     */
@@ -185,11 +187,11 @@ object Savepoints {
       operator: String,
       store: String,
       parallelism: Int,
+      format: Int,
       states: java.util.List[DataFrame]
   ): java.util.List[String] = {
     val settings = SessionInternals.settingsOfBatch(session, offsetMetadata)
-    // So that it says which attempt it made, whatever format the checkpoint has.
-    settings.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, 2)
+    settings.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, format)
     val task = storeTask(session, checkpoint, OperatorLayout.fromJson(operator), store, settings)
     new StateLoad(task, version, parallelism).run(states.asScala.toSeq).asJava
   }
