@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         create_savepoint,
         export_savepoint,
         read_state,
+        rescale_checkpoint,
         restore_savepoint,
         write_savepoint,
     )
@@ -153,6 +154,7 @@ __all__ = [
     "main_output",
     "process",
     "read_state",
+    "rescale_checkpoint",
     "restore_savepoint",
     "side_output",
     "start",

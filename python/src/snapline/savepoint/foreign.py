@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from snapline.errors import IncompatibleState, InvalidConfiguration
 from snapline.savepoint.layout import OperatorLayout
 from snapline.savepoint.matching import RestoredOperator
-from snapline.savepoint.metadata import SavepointMetadata
+from snapline.savepoint.metadata import NATIVE, SavepointMetadata
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 #: By the name on the command line.
@@ -37,8 +37,13 @@ def provider_class(name: str) -> str:
 def check_export(metadata: SavepointMetadata, restored: Sequence[RestoredOperator], provider: str) -> None:
     """
     Raises:
-        IncompatibleState: an operator does not run on that state store; all are named.
+        IncompatibleState: the savepoint is native, or an operator does not run on that state store; all are named.
     """
+    if metadata.format == NATIVE:
+        raise IncompatibleState(
+            "a native savepoint has the files of Snapline's state store, which no other one reads.",
+            "take a canonical one.",
+        )
     own = [each.title for each in restored if is_snaplines(each.layout)]
     if own:
         raise IncompatibleState(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
@@ -18,7 +18,8 @@ from snapline.savepoint.file_sink import prepare_file_sink
 from snapline.savepoint.foreign import check_export
 from snapline.savepoint.java_api import java_savepoints, translate
 from snapline.savepoint.matching import OperatorMap, RestoredOperator, match_by_hand, match_operators
-from snapline.savepoint.metadata import SavepointMetadata, read_savepoint
+from snapline.savepoint.metadata import NATIVE, SavepointMetadata, read_savepoint
+from snapline.savepoint.native import restore_state
 from snapline.savepoint.planned import PlannedQuery
 from snapline.savepoint.spark_files import (
     PARTITIONS,
@@ -84,8 +85,54 @@ def restore_savepoint(
             savepoint have other operators; all are named.
         InvalidConfiguration: ``to`` is not empty, or the parallelism is out of range.
     """
-    source, target = HadoopFiles(session, savepoint), HadoopFiles(session, to)
+    source = HadoopFiles(session, savepoint)
     metadata = read_savepoint(source)
+
+    def verify() -> None:
+        progress("verifying the savepoint")
+        verify_savepoint(source, metadata, spark_checksums(session, source))
+
+    begin_checkpoint(
+        session,
+        source,
+        metadata,
+        to,
+        verify,
+        parallelism=parallelism,
+        keep_query_id=keep_query_id,
+        file_sink=file_sink,
+        operators=operators,
+        allow_non_restored_state=allow_non_restored_state,
+        planned=planned,
+        provider=provider,
+        progress=progress,
+    )
+    return metadata
+
+
+def begin_checkpoint(
+    session: SparkSession,
+    source: Files,
+    metadata: SavepointMetadata,
+    to: str,
+    verify: Callable[[], None],
+    *,
+    parallelism: int | None,
+    keep_query_id: bool,
+    file_sink: str | None,
+    operators: OperatorMap | None = None,
+    allow_non_restored_state: bool = False,
+    planned: PlannedQuery | None = None,
+    provider: str = SNAPLINE,
+    progress: Progress,
+) -> None:
+    """Writes a checkpoint folder, as :func:`restore_savepoint` does.
+
+    Args:
+        source: has what ``metadata`` speaks of under the names that a savepoint has for it.
+        verify: called before anything is written.
+    """
+    target = HadoopFiles(session, to)
     wanted = metadata.parallelism if parallelism is None else parallelism
     if planned is None:
         restored = match_by_hand(metadata.operators, operators or {}, allow_non_restored_state)
@@ -103,11 +150,11 @@ def restore_savepoint(
             f"the savepoint {source.location} is of a query that was drained: every row would be late.",
             "read it as tables; to go on, take a savepoint that is not drained.",
         )
+    is_native = metadata.format == NATIVE
     if provider != SNAPLINE:
         check_export(metadata, restored, provider)
-    progress("verifying the savepoint")
-    verify_savepoint(source, metadata, spark_checksums(session, source))
-    tables = {operator.id: _tables(session, source, operator) for operator in restored}
+    verify()
+    tables = {operator.id: _tables(session, source, operator) for operator in restored if not is_native}
     if file_sink is not None:
         prepare_file_sink(session, file_sink, metadata.batch)
     # Until the end Spark cannot read this file, and refuses the folder.
@@ -119,8 +166,11 @@ def restore_savepoint(
     settings = offsets.decode().split("\n")[1]
     # Snapline's stores always say which attempt they made; Spark's only where the commits name it.
     names = 2 if provider == SNAPLINE or metadata.commit_entry.state_ids else 1
-    uids = {}
-    for operator in restored:
+    uids: dict[str, list[list[str]]] = {}
+    if is_native:
+        with watched(session, "files of the state", progress):
+            uids = restore_state(session, source.location, target.location, metadata, settings, restored, parallelism)
+    for operator in restored if not is_native else ():
         partitions = operator.partitions(parallelism)
         with watched(session, f"{operator.title}, {partitions} partitions", progress):
             written = _write(session, target, metadata.batch, settings, names, operator, partitions, tables)
@@ -137,7 +187,6 @@ def restore_savepoint(
     query = metadata.query if keep_query_id else str(uuid.uuid4())
     target.delete(_QUERY)
     target.write_new(_QUERY, json.dumps({"id": query}, separators=(",", ":")).encode())
-    return metadata
 
 
 def check_parallelism(

@@ -10,7 +10,7 @@ import org.apache.spark.SparkException
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
-import org.apache.spark.sql.execution.streaming.state.{InMemoryStateSchemaProvider, StateSchemaMetadata, StateStoreConf}
+import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
@@ -212,20 +212,13 @@ object Savepoints {
   ): StoreTask = {
     val configuration = SessionInternals.hadoopConfiguration(session)
     val layout = operator.store(store).getOrElse(throw new NoSuchElementException(store))
-    val schemas =
-      if (operator.schemaFiles.isEmpty || !layout.hasFamilies) None
-      else Some(new InMemoryStateSchemaProvider(StateSchemaMetadata.createStateSchemaMetadata(
-        checkpoint,
-        configuration,
-        operator.schemaFiles.map(file => new Path(checkpoint, file).toString).toList
-      )))
     new StoreTask(
       checkpoint,
       operator,
       layout,
       StateStoreConf(settings),
       new SerializableConfiguration(configuration),
-      schemas
+      StoreSchemas.of(checkpoint, operator, layout, configuration)
     )
   }
 

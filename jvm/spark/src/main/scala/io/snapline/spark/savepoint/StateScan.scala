@@ -9,8 +9,6 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.execution.streaming.state.{StateStore, UnsafeRowPair}
 import org.slf4j.LoggerFactory
 
-import io.snapline.error.IncompatibleState
-
 /** Reads one state of one version, partition by partition; runs in tasks. A key that is not where its hash says is an error: it would be lost if the state
   * were spread anew.
   *
@@ -95,7 +93,9 @@ private final class EntryRows(operator: OperatorLayout, family: FamilyLayout, pa
   private val nothing = new GenericInternalRow(Array[Any](null))
 
   def apply(key: UnsafeRow, value: Any): InternalRow = {
-    place.of(key).filter(_ != partition).foreach(misplaced)
+    place.of(key).filter(_ != partition).foreach { found =>
+      throw KeyHash.misplaced(operator, family, partition, found)
+    }
     val row = new GenericInternalRow(4)
     row.update(0, partition)
     row.update(1, group.of(key).map(Int.box).orNull)
@@ -103,9 +103,4 @@ private final class EntryRows(operator: OperatorLayout, family: FamilyLayout, pa
     row.update(3, if (family.value.isEmpty) nothing else value)
     row
   }
-
-  private def misplaced(place: Int): Nothing = throw new IncompatibleState(
-    s"A key in partition $partition of state ${family.name} of ${operator.title} belongs to partition $place of ${operator.parallelism}.",
-    "report it with the query's plan: by what this operator spreads its keys was taken wrongly, or the checkpoint was changed by hand."
-  )
 }
