@@ -16,6 +16,7 @@ from snapline_bench import (
     merging,
     provider,
     recovery,
+    rescale,
     restart,
     savepoint,
     skew,
@@ -102,6 +103,7 @@ RECOVERY = bench_of("recovery", recovery)
 BROADCAST = bench_of("broadcast", broadcast)
 SKEW = bench_of("skew", skew)
 SAVEPOINT = bench_of("savepoint", savepoint)
+RESCALE = bench_of("rescale", rescale)
 BENCHES = {
     bench.name: bench
     for bench in (
@@ -118,5 +120,6 @@ BENCHES = {
         BROADCAST,
         SKEW,
         SAVEPOINT,
+        RESCALE,
     )
 }
