@@ -23,7 +23,9 @@ class NativeSavepointsSpec extends AnyFunSuite with BeforeAndAfterAll {
   override def beforeAll(): Unit = spark = LocalSpark.start(
     LocalSpark.provider,
     "spark.sql.streaming.stateStore.minDeltasForSnapshot" -> "2",
-    "spark.sql.streaming.stateStore.maintenanceInterval" -> "1h"
+    "spark.sql.streaming.stateStore.maintenanceInterval" -> "1h",
+    // Who would be told is there once a query has run.
+    "spark.sql.streaming.stateStore.coordinatorReportSnapshotUploadLag" -> "false"
   )
 
   override def afterAll(): Unit = LocalSpark.stop(spark)

@@ -54,8 +54,8 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
       val own = new Random(seed + partition)
       (0 until versions).foreach { version =>
         val provider = layout.provider(partition)
+        val open = provider.getStore(version.toLong, None, own.nextBoolean(), loadEmpty = false)
         try {
-          val open = provider.getStore(version.toLong, None, own.nextBoolean(), loadEmpty = false)
           store.families.foreach(layout.declare(_, open))
           keyed.foreach(family => keys.foreach(change(own, family, _, partition, open)))
           if (version == 0) {
@@ -65,7 +65,8 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
             shared.foreach { case (name, value) => open.put(row(number, name), row(number, value), everywhere.name) }
           }
           open.commit()
-        } finally provider.close()
+        } catch { case e: Throwable => open.abort(); throw e }
+        finally provider.close()
       }
     }
     versions.toLong
@@ -95,8 +96,8 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
     val layout = task(root, operator.copy(parallelism = count))
     val partitions = (0 until count).map { partition =>
       val provider = layout.provider(partition)
+      val open = provider.getStore(version)
       try {
-        val open = provider.getStore(version)
         store.families.foreach(layout.declare(_, open))
         val found = store.families.map { family =>
           val rows =
@@ -106,10 +107,10 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
             } else open.iterator(family.name).map(each => hex(each.key) -> Seq(hex(each.value))).toSeq
           (partition, family.name) -> rows.sortBy(_._1)
         }
-        val keys = open.metrics.numKeys
         open.abort()
-        (found, keys)
-      } finally provider.close()
+        (found, open.metrics.numKeys)
+      } catch { case e: Throwable => open.abort(); throw e }
+      finally provider.close()
     }
     (partitions.flatMap(_._1).toMap, partitions.map(_._2))
   }
