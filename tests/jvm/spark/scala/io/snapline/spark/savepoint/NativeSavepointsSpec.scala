@@ -15,6 +15,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.provider.{BackendSettings, ProviderSettings}
+import io.snapline.state.LocalFolder
 
 /** Random states, from random numbers of partitions to others: what is made of the store's files and rows is what is made of tables, to the byte. */
 class NativeSavepointsSpec extends AnyFunSuite with BeforeAndAfterAll {
@@ -22,15 +23,26 @@ class NativeSavepointsSpec extends AnyFunSuite with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = spark = LocalSpark.start(
     LocalSpark.provider,
+    "spark.local.dir" -> disk.getPath,
     "spark.sql.streaming.stateStore.minDeltasForSnapshot" -> "2",
     "spark.sql.streaming.stateStore.maintenanceInterval" -> "1h",
     // Who would be told is there once a query has run.
     "spark.sql.streaming.stateStore.coordinatorReportSnapshotUploadLag" -> "false"
   )
 
-  override def afterAll(): Unit = LocalSpark.stop(spark)
+  override def afterAll(): Unit = {
+    LocalSpark.stop(spark)
+    LocalFolder.delete(disk)
+  }
 
-  private def folder(): String = Files.createTempDirectory("snapline-native").toString
+  /** RocksDB syncs every file it writes; what tests write need not outlive the machine. */
+  private lazy val disk: File = {
+    val memory = new File("/dev/shm")
+    val parent = if (memory.isDirectory && memory.canWrite) memory else new File(System.getProperty("java.io.tmpdir"))
+    Files.createTempDirectory(parent.toPath, "snapline-native").toFile
+  }
+
+  private def folder(): String = Files.createTempDirectory(disk.toPath, "state").toString
 
   private def under[A](settings: (String, String)*)(body: => A): A = {
     settings.foreach { case (name, value) => spark.conf.set(name, value) }
@@ -50,7 +62,7 @@ class NativeSavepointsSpec extends AnyFunSuite with BeforeAndAfterAll {
   } test(s"the same as of tables: $what") {
     val random = new Random(what.hashCode)
     // 57,600 is no multiple of 7.
-    val pairs = Seq(4 -> 8, 6 -> 4, 3 -> 3, 7 -> 2, 1 -> 7) :+ (1 + random.nextInt(9) -> (1 + random.nextInt(9)))
+    val pairs = Seq(2 -> 4, 6 -> 4, 3 -> 3, 1 -> 7) :+ (1 + random.nextInt(7) -> (1 + random.nextInt(7)))
     pairs.foreach { case (p, q) =>
       withClue(s"$p -> $q: ") {
         val fixture = new StateFixture(spark, p, conf: _*)

@@ -10,7 +10,7 @@ class RestorePlanSpec extends AnyFunSuite {
   private val family = FamilyLayout("default", new StructType, new StructType, "{}", false, Placement.First)
 
   private def plan(p: Int, q: Int): RestorePlan = {
-    val operator = OperatorLayout(3, "op", p, Nil, Seq(StoreLayout("default", Seq(family))))
+    val operator = OperatorLayout(3, "op", None, p, Nil, Seq(StoreLayout("default", Seq(family))))
     val stores = (0 until p).map(partition => StoreVersion(StoreId(3, partition, "default"), 7, None))
     RestorePlan(Seq(TargetOperator(3, q, operator)), stores)
   }

@@ -25,7 +25,7 @@ import io.snapline.spark.operator.{OperatorStateSpec, Timers, TtlIndex}
 private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int, conf: (String, String)*) {
   import StateFixture._
 
-  val operator: OperatorLayout = OperatorLayout(0, "keyed", partitions, Nil, Seq(store))
+  val operator: OperatorLayout = OperatorLayout(0, "keyed", None, partitions, Nil, Seq(store))
 
   val offsetMetadata: String = {
     val all = conf.toMap + LocalSpark.provider + ("spark.sql.shuffle.partitions" -> partitions.toString)

@@ -45,7 +45,7 @@ private[savepoint] object GivenStates {
       schemas: Option[StateSchemaProvider]
   ): GivenStates = {
     val keyless = store.families.filter(isGiven)
-    if (keyless.isEmpty) Nothing
+    if (keyless.isEmpty || sources.isEmpty) Nothing
     else {
       val placements = keyless.map(family => family.name -> family.placement).toMap
       val found = context.parallelize(sources, sources.size).flatMap(read(reader, _, placements)).collect().toSeq

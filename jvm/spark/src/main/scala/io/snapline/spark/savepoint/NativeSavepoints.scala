@@ -68,7 +68,7 @@ object NativeSavepoints {
     * @param offsetMetadata
     *   the second line of the new folder's entry in the offset log
     * @param plan
-    *   JSON, `{"operators": [{"id", "partitions", "layout"}], "stores"}`; `stores` as for `copy`
+    *   JSON, `{"operators": [{"id", "partitions", "layout", "empty"}], "stores"}`; `stores` as for `copy`
     * @return
     *   JSON, an array of `{"operator", "store", "partition", "uid"}`
     */
@@ -91,7 +91,7 @@ object NativeSavepoints {
       key -> StoreSchemas.of(to, operator.layout, store, hadoop.value)
     }.toMap
     val keyless = stores.map { case (operator, store, key) =>
-      val sources = parsed.sources(operator.layout, store)
+      val sources = parsed.sources(operator, store)
       key -> GivenStates.gather(context, reader, operator, store, sources, schemas(key))
     }.toMap
     val rescale = new StoreRescale(reader, to, version, schemas, keyless)

@@ -10,9 +10,14 @@ import io.snapline.error.StateNotFound
   * @param id
   *   its number there
   * @param layout
-  *   of the operator whose state it gets
+  *   of the operator whose state it gets; if it begins `empty`, its own
   */
-private[savepoint] final case class TargetOperator(id: Long, partitions: Int, layout: OperatorLayout)
+private[savepoint] final case class TargetOperator(
+    id: Long,
+    partitions: Int,
+    layout: OperatorLayout,
+    empty: Boolean = false
+)
 
 /** A task's part: some partitions of one store, and all that have keys of theirs. */
 private[savepoint] final case class StoreShare(
@@ -30,16 +35,18 @@ private[savepoint] final case class StoreShare(
 private[savepoint] final case class RestorePlan(operators: Seq[TargetOperator], versions: Seq[StoreVersion]) {
   private val byStore = versions.map(each => (each.id.operator, each.id.store, each.id.partition) -> each).toMap
 
-  def sources(operator: OperatorLayout, store: StoreLayout): Seq[StoreVersion] =
-    (0 until operator.parallelism).map { partition =>
+  def sources(operator: TargetOperator, store: StoreLayout): Seq[StoreVersion] = {
+    val layout = operator.layout
+    (0 until layout.parallelism).filterNot(_ => operator.empty).map { partition =>
       byStore.getOrElse(
-        (operator.id, store.name, partition),
+        (layout.id, store.name, partition),
         throw new StateNotFound(
-          s"Partition $partition of store ${store.name} of ${operator.title} is not there.",
+          s"Partition $partition of store ${store.name} of ${layout.title} is not there.",
           "restore the folder from a backup."
         )
       )
     }
+  }
 
   /** A key of partition h mod p goes to h mod q, and those two are equal modulo the greatest common divisor: so each share has the partitions, old and new, of
     * one remainder, and reads nothing in vain. Where that makes fewer shares than there are slots, several read the same.
@@ -47,7 +54,7 @@ private[savepoint] final case class RestorePlan(operators: Seq[TargetOperator], 
   def shares(slots: Int): Seq[StoreShare] = for {
     operator <- operators
     store <- operator.layout.stores
-    all = sources(operator.layout, store)
+    all = sources(operator, store)
     divisor = RestorePlan.gcd(all.size, operator.partitions)
     remainder <- 0 until divisor
     targets = remainder until operator.partitions by divisor
@@ -68,7 +75,8 @@ private[savepoint] object RestorePlan {
     val json = JsonMethods.parse(text)
     val operators = (json \ "operators").children.map { item =>
       val layout = OperatorLayout.fromJson(JsonMethods.compact(item \ "layout"))
-      TargetOperator((item \ "id").extract[Long], (item \ "partitions").extract[Int], layout)
+      val empty = (item \ "empty").extractOrElse(false)
+      TargetOperator((item \ "id").extract[Long], (item \ "partitions").extract[Int], layout, empty)
     }
     RestorePlan(operators, StoreVersion.read(json \ "stores"))
   }

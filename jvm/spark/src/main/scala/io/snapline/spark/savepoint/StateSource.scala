@@ -65,19 +65,19 @@ object StateSource {
       named.getFileSystem(configuration).makeQualified(named)
     }
     val savepoint = new SavepointStates(folder, configuration)
-    if (savepoint.isOne) {
-      number.foreach { _ =>
-        throw new InvalidConfiguration("A savepoint has no numbered checkpoints.", "leave out checkpoint.")
-      }
-      val operator = operatorOf(savepoint.operators, option(OperatorOption), folder)
-      val (store, family) = stateOf(operator, option(StateOption))
-      Savepoints.files(session, folder.toString, operator, store, family)
-    } else {
-      val state = new StateFinder(session, path).find(number, readBack = false)
-      val operator = operatorOf(state.operators, option(OperatorOption), folder)
-      val (store, family) = stateOf(operator, option(StateOption))
-      val uids = state.uidsOf(operator.id, store.name)
-      Savepoints.state(session, state.location, state.version, state.settings, operator, store, family, uids)
+    if (savepoint.isOne && number.isDefined) {
+      throw new InvalidConfiguration("A savepoint has no numbered checkpoints.", "leave out checkpoint.")
+    }
+    val stores =
+      if (savepoint.isOne) savepoint.stores else Some(new StateFinder(session, path).find(number, readBack = false))
+    val operators = stores.fold(savepoint.operators)(_.operators)
+    val operator = operatorOf(operators, option(OperatorOption), folder)
+    val (store, family) = stateOf(operator, option(StateOption))
+    stores match {
+      case None => Savepoints.files(session, folder.toString, operator, store, family)
+      case Some(state) =>
+        val uids = state.uidsOf(operator.id, store.name)
+        Savepoints.state(session, state.location, state.version, state.settings, operator, store, family, uids)
     }
   }
 
