@@ -17,7 +17,9 @@ from snapline_bench import (
     merging,
     provider,
     recovery,
+    rescale,
     restart,
+    savepoint,
     skew,
     slow,
     tab,
@@ -102,6 +104,8 @@ RECOVERY = bench_of("recovery", recovery)
 BROADCAST = bench_of("broadcast", broadcast)
 AT_LEAST_ONCE = bench_of("at-least-once", at_least_once)
 SKEW = bench_of("skew", skew)
+SAVEPOINT = bench_of("savepoint", savepoint)
+RESCALE = bench_of("rescale", rescale)
 BENCHES = {
     bench.name: bench
     for bench in (
@@ -118,5 +122,7 @@ BENCHES = {
         BROADCAST,
         AT_LEAST_ONCE,
         SKEW,
+        SAVEPOINT,
+        RESCALE,
     )
 }

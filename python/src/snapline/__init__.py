@@ -46,7 +46,14 @@ if TYPE_CHECKING:
         SupervisedQuery,
         start,
     )
-    from snapline.savepoint import create_savepoint, read_state, restore_savepoint, write_savepoint
+    from snapline.savepoint import (
+        create_savepoint,
+        export_savepoint,
+        read_state,
+        rescale_checkpoint,
+        restore_savepoint,
+        write_savepoint,
+    )
     from snapline.state import (
         PICKLED,
         AggregateFunction,
@@ -145,11 +152,13 @@ __all__ = [
     "configure",
     "connect",
     "create_savepoint",
+    "export_savepoint",
     "jar_path",
     "key_by",
     "main_output",
     "process",
     "read_state",
+    "rescale_checkpoint",
     "restore_savepoint",
     "side_output",
     "start",

@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import snapline
-from snapline.query import HadoopFiles
 from snapline.savepoint import read_state
 from snapline.savepoint.state import find_state
 
@@ -125,7 +124,7 @@ class StatefulQuery:
     def state(self, checkpoint: str) -> dict[str, tuple[int, str]]:
         """Of every state: how many entries, and the hash over them in order."""
         path = str(self.work / checkpoint)
-        found = find_state(self.session, HadoopFiles(self.session, path))
+        found = find_state(self.session, path)
         result = {}
         for operator in found.operators:
             for key in operator.states:

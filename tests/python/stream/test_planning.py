@@ -67,6 +67,7 @@ def test_the_result_has_the_columns_and_a_nullable_struct_per_side_output() -> N
         "event_time": "at",
         "output_event_time": None,
         "function": "Plain",
+        "uid": None,
     }
 
 

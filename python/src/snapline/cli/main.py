@@ -25,6 +25,7 @@ app = typer.Typer(
 app.add_typer(checkpoints.app)
 app.add_typer(savepoint.app)
 app.command()(savepoint.restore)
+app.command()(savepoint.rescale)
 app.command()(doctor.doctor)
 
 

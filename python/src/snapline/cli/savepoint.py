@@ -23,24 +23,46 @@ app = typer.Typer(name="savepoint", help="Take, look at and remove savepoints.",
 
 SavepointArgument = Annotated[str, typer.Argument(help="A savepoint: a local path, or a URI (s3://, hdfs://, …).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+NumberOption = Annotated[int | None, typer.Option("--checkpoint", min=1, help="Of this numbered checkpoint.")]
 MasterOption = Annotated[str, typer.Option(help="Where Spark runs for this.")]
 ConfOption = Annotated[list[str] | None, typer.Option("--conf", help="A setting of Spark, as name=value. Repeatable.")]
+
+ParallelismOption = Annotated[int | None, typer.Option(min=1, help="Partitions of the state; else as many as before.")]
+KeepQueryIdOption = Annotated[
+    bool, typer.Option("--keep-query-id", help="Go on as the same query; the old one must never run again.")
+]
+FileSinkOption = Annotated[
+    str | None, typer.Option(help="The output folder of the file sink, if the query will write to a new one.")
+]
+MapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        help="OLD=NEW: an operator's number or uid, and its number in the new plan. OLD= leaves its state out.",
+    ),
+]
+AllowOption = Annotated[bool, typer.Option("--allow-non-restored-state", help="State may be left out.")]
 
 
 @app.command("create")
 def create(
     checkpoint: Annotated[str, typer.Argument(help="The query's checkpointLocation. The query may be running.")],
     to: Annotated[str, typer.Option(help="A folder for it, new or empty.")],
-    number: Annotated[int | None, typer.Option("--checkpoint", min=1, help="Of this numbered checkpoint.")] = None,
+    number: NumberOption = None,
+    format: Annotated[str, typer.Option(help="canonical: Parquet; native: copies of the state store's files.")] = (
+        "canonical"
+    ),
     master: MasterOption = "local[*]",
     conf: ConfOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the state of a query as Parquet, and all that is needed to go on from it."""
+    """Write the state of a query, and all that is needed to go on from it."""
     from snapline.savepoint import create_savepoint
+    from snapline.savepoint.create import check_format
 
+    check_format(format)
     with _session(master, conf) as session:
-        metadata = create_savepoint(session, checkpoint, to, number=number, progress=_progress(as_json))
+        metadata = create_savepoint(session, checkpoint, to, number=number, format=format, progress=_progress(as_json))
         savepoint_text.show(to, metadata, as_json=as_json)
 
 
@@ -85,23 +107,53 @@ def dispose(path: SavepointArgument, master: MasterOption = "local[1]", conf: Co
     console().print(f"{path} is gone.", soft_wrap=True)
 
 
+@app.command("export")
+def export(
+    savepoint: SavepointArgument,
+    to: Annotated[str, typer.Option(help="The new checkpointLocation: a folder that is new or empty.")],
+    provider: Annotated[str, typer.Option(help="The state store of Spark's to write for: rocksdb.")] = "rocksdb",
+    parallelism: ParallelismOption = None,
+    keep_query_id: KeepQueryIdOption = False,
+    file_sink: FileSinkOption = None,
+    operators: MapOption = None,
+    allow_non_restored_state: AllowOption = False,
+    master: MasterOption = "local[*]",
+    conf: ConfOption = None,
+) -> None:
+    """Write a checkpoint folder that Spark goes on from without Snapline."""
+    from snapline.savepoint import export_savepoint
+    from snapline.savepoint.matching import operator_map
+
+    with _session(master, conf) as session:
+        metadata = export_savepoint(
+            session,
+            savepoint,
+            to,
+            provider=provider,
+            parallelism=parallelism,
+            keep_query_id=keep_query_id,
+            file_sink=file_sink,
+            operators=operator_map(operators or ()),
+            allow_non_restored_state=allow_non_restored_state,
+            progress=_progress(quiet=False),
+        )
+    console().print(f"{to} goes on after batch {metadata.batch} on Spark's own state store.", soft_wrap=True)
+
+
 def restore(
     savepoint: SavepointArgument,
     to: Annotated[str, typer.Option(help="The new checkpointLocation: a folder that is new or empty.")],
-    parallelism: Annotated[
-        int | None, typer.Option(min=1, help="Partitions of the state; else as many as before.")
-    ] = None,
-    keep_query_id: Annotated[
-        bool, typer.Option("--keep-query-id", help="Go on as the same query; the old one must never run again.")
-    ] = False,
-    file_sink: Annotated[
-        str | None, typer.Option(help="The output folder of the file sink, if the query will write to a new one.")
-    ] = None,
+    parallelism: ParallelismOption = None,
+    keep_query_id: KeepQueryIdOption = False,
+    file_sink: FileSinkOption = None,
+    operators: MapOption = None,
+    allow_non_restored_state: AllowOption = False,
     master: MasterOption = "local[*]",
     conf: ConfOption = None,
 ) -> None:
     """Write a checkpoint folder that a query goes on from."""
     from snapline.savepoint import restore_savepoint
+    from snapline.savepoint.matching import operator_map
 
     with _session(master, conf) as session:
         metadata = restore_savepoint(
@@ -109,6 +161,35 @@ def restore(
             savepoint,
             to,
             parallelism=parallelism,
+            keep_query_id=keep_query_id,
+            file_sink=file_sink,
+            operators=operator_map(operators or ()),
+            allow_non_restored_state=allow_non_restored_state,
+            progress=_progress(quiet=False),
+        )
+    console().print(f"{to} goes on after batch {metadata.batch}: start the query on it.", soft_wrap=True)
+
+
+def rescale(
+    checkpoint: Annotated[str, typer.Argument(help="The checkpointLocation of a query on Snapline's state store.")],
+    to: Annotated[str, typer.Option(help="The new checkpointLocation: a folder that is new or empty.")],
+    parallelism: Annotated[int, typer.Option(min=1, help="Partitions of the state there.")],
+    number: NumberOption = None,
+    keep_query_id: KeepQueryIdOption = False,
+    file_sink: FileSinkOption = None,
+    master: MasterOption = "local[*]",
+    conf: ConfOption = None,
+) -> None:
+    """Write a checkpoint folder with the state of another one, at another parallelism."""
+    from snapline.savepoint import rescale_checkpoint
+
+    with _session(master, conf) as session:
+        metadata = rescale_checkpoint(
+            session,
+            checkpoint,
+            to,
+            parallelism=parallelism,
+            number=number,
             keep_query_id=keep_query_id,
             file_sink=file_sink,
             progress=_progress(quiet=False),

@@ -37,7 +37,9 @@ def show(path: str, metadata: SavepointMetadata, *, as_json: bool) -> None:
     states = table("States", "operator", "name", "state", "rows", "folder", numbers=("rows",))
     for operator in metadata.operators:
         for key in operator.states:
-            states.add_row(str(operator.id), operator.name, key.name, number(metadata.rows[key.folder]), key.folder)
+            states.add_row(
+                str(operator.id), operator.uid or operator.name, key.name, number(metadata.rows[key.folder]), key.folder
+            )
     out.print(states)
     for operator in metadata.operators:
         for state, why in operator.fixed.items():
@@ -95,6 +97,7 @@ def _as_dict(path: str, metadata: SavepointMetadata) -> dict[str, Any]:
             {
                 "operator": operator.id,
                 "operator_name": operator.name,
+                "uid": operator.uid,
                 "state": key.name,
                 "rows": metadata.rows[key.folder],
                 "folder": key.folder,

@@ -13,8 +13,8 @@ from snapline.format.names import Kind
 from snapline.format.source import Source
 
 FORMAT_NUMBER = 1
-# The greatest that is read: a _metadata of format 2 names handles in merged files.
-_NEWEST = {Kind.CHECKPOINT: 2}
+# The greatest that is read: a _metadata of format 2 names handles in merged files; a savepoint's, files of the store.
+_NEWEST = {Kind.CHECKPOINT: 2, Kind.SAVEPOINT: 2}
 CODEC_NONE = 0
 CODEC_LZ4 = 1
 END_MAGIC = b"SNAPLEND"
@@ -45,9 +45,9 @@ def damaged(path: str, what: str, kind: type[CheckpointDamaged] = CheckpointDama
     )
 
 
-def write_meta_frame(kind: Kind, meta: bytes) -> bytes:
+def write_meta_frame(kind: Kind, meta: bytes, number: int = FORMAT_NUMBER) -> bytes:
     """A framed file that has a meta and no blocks."""
-    header = HEADER.pack(kind.magic, FORMAT_NUMBER, CODEC_NONE, 0, 0)[:12]
+    header = HEADER.pack(kind.magic, number, CODEC_NONE, 0, 0)[:12]
     header += struct.pack("<I", crc32c(header))
     trailer = TRAILER.pack(len(header), len(meta), crc32c(meta), 0, 0, END_MAGIC)[:20]
     return header + meta + trailer + struct.pack("<I", crc32c(trailer)) + END_MAGIC

@@ -9,11 +9,11 @@ import google_crc32c
 import pyarrow
 import pyarrow.parquet
 
-from snapline.errors import NotACheckpoint
+from snapline.errors import IncompatibleState, NotACheckpoint
 from snapline.inspect.files import Folder
 from snapline.inspect.listed_files import ListedFiles
 from snapline.savepoint.layout import StateKey, find_operator
-from snapline.savepoint.metadata import METADATA, UNFINISHED, SavepointFile, read_savepoint
+from snapline.savepoint.metadata import METADATA, NATIVE, UNFINISHED, SavepointFile, read_savepoint
 from snapline.savepoint.verify import verify_savepoint
 
 _READERS = 8
@@ -60,7 +60,13 @@ class SavepointFolder:
 
         Raises:
             StateNotFound: there is no such operator or state.
+            IncompatibleState: it is a native savepoint, which has no tables.
         """
+        if self.metadata.format == NATIVE:
+            raise IncompatibleState(
+                f"{self.folder.location} is a native savepoint: its state is files of the state store, and no table.",
+                "read it with snapline.read_state, which takes a Spark session.",
+            )
         layout = find_operator(self.metadata.operators, operator, self.folder.location)
         folder = layout.state(state).folder
         names = [file.name for file in self.metadata.files if file.name.rpartition("/")[0] == folder]

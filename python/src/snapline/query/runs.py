@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from snapline.errors import CheckpointDamaged
 from snapline.query.choice import CheckpointChoice
 from snapline.query.config import CheckpointConfig
+from snapline.query.end_of_time import END_OF_TIME_MS
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before, make_mark
 from snapline.query.journal import NO_CHECKPOINT, CheckpointRef
@@ -131,6 +132,16 @@ class Runs:
                 self.begin(drains=True).awaitTermination()
         finally:
             java.trigger(trigger)
+
+    def end_event_time(self) -> None:
+        """Runs a batch without new rows, into the sink, whose watermark is after every event: windows close, and timers
+        fire. First what was planned, and what waits. No query runs, before or after.
+
+        Raises: as :meth:`begin`.
+        """
+        self.drain()
+        plan_batch_without_data(self._files, END_OF_TIME_MS)
+        self.drain()
 
     def recover(self, restore: int | None = None) -> None:
         """Brings the state in storage to the newest batch that was committed, if it is behind.

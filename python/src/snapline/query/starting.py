@@ -10,6 +10,7 @@ from snapline.backend import CHECKPOINT_LOCATION, CheckpointStorage, StateBacken
 from snapline.config import INCREMENTAL, StateBackendConfig
 from snapline.errors import InvalidConfiguration
 from snapline.query.config import CheckpointConfig
+from snapline.query.end_of_time import was_drained
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.listener import CheckpointListener
 from snapline.query.logical_plan import WriterSettings
@@ -38,6 +39,8 @@ def start(
     listeners: Sequence[CheckpointListener] = (),
     from_savepoint: str | None = None,
     parallelism: int | None = None,
+    operators: Mapping[int | str, int | str | None] | None = None,
+    allow_non_restored_state: bool = False,
 ) -> SupervisedQuery:
     """Starts a streaming query with numbered checkpoints.
 
@@ -62,12 +65,17 @@ def start(
         restart: whether a failed query starts again by itself; None: it does not.
         listeners: told of every checkpoint.
         from_savepoint: begin a new checkpoint folder with this savepoint. If it was begun with it before, the query
-            goes on from what is there.
+            goes on from what is there. Each operator gets the state of the one with its uid, or else of its kind and
+            columns; new ones begin empty.
         parallelism: number of partitions of that state; None: as many as it had.
+        operators: from an operator of the savepoint to one of this query (each a number or uid), for those that are not
+            found by themselves; to None: its state is left out.
+        allow_non_restored_state: state of the savepoint that no operator has is left out, and not refused.
 
     Raises:
         InvalidConfiguration: a setting does not fit, or a batch of this query could not be replayed.
-        IncompatibleState: the folder holds state of another backend, storage or number of key groups.
+        IncompatibleState: the folder holds state of another backend, storage or number of key groups; or query and
+            savepoint have other operators, which are named.
         StateNotFound: there is no checkpoint of the number asked for.
         CheckpointDamaged: no checkpoint is sound, or what a replay needs is missing.
         StreamingQueryException: a replayed batch failed.
@@ -93,10 +101,19 @@ def start(
     if from_savepoint is not None:
         from snapline.savepoint.begin import begin_from
 
-        begin_from(writer, location, from_savepoint, parallelism, path, settings)
-    elif parallelism is not None:
-        raise InvalidConfiguration("parallelism is that of a savepoint's state.", "give from_savepoint= too.")
-    runs = Runs(writer, config, HadoopFiles(session, location), location, path, table, settings)
+        begin_from(writer, location, from_savepoint, parallelism, path, settings, operators, allow_non_restored_state)
+    elif parallelism is not None or operators is not None or allow_non_restored_state:
+        raise InvalidConfiguration(
+            "parallelism, operators and allow_non_restored_state are of a savepoint's state.",
+            "give from_savepoint= too.",
+        )
+    files = HadoopFiles(session, location)
+    if was_drained(files):
+        raise InvalidConfiguration(
+            f"the query on {location} was drained: its event time is at its end, and every row would be late.",
+            "begin a new checkpoint folder.",
+        )
+    runs = Runs(writer, config, files, location, path, table, settings)
     return SupervisedQuery.started(runs, restart or NoRestart(), restore, listeners)
 
 

@@ -131,7 +131,7 @@ class SupervisedQuery:
         """
         return self._awaited(self._runs.driver.trigger(savepoint), timeout)
 
-    def savepoint(self, path: str, timeout: float = 60.0) -> SavepointMetadata:
+    def savepoint(self, path: str, timeout: float = 60.0, *, format: str = "canonical") -> SavepointMetadata:
         """Takes a savepoint while the query runs.
 
         With an interval it is of a checkpoint at the end of the next micro-batch; else of the newest batch. Where rows
@@ -140,45 +140,58 @@ class SupervisedQuery:
         Args:
             path: a folder that does not exist, or is empty.
             timeout: how long to wait for that checkpoint, in seconds.
+            format: ``canonical`` (Parquet) or ``native`` (the files of the state store).
 
         Raises:
-            InvalidConfiguration: the folder is not empty.
+            InvalidConfiguration: the folder is not empty, or there is no such format.
             IncompatibleState: a state cannot be kept in a savepoint.
             StorageFailure: the file system refused, or no checkpoint was complete in time.
         """
         from snapline.savepoint import create_savepoint
+        from snapline.savepoint.create import check_format
 
+        check_format(format)
         runs = self._runs
         if not (runs.takes_checkpoints or runs.is_unaligned):
-            return create_savepoint(runs.session, runs.location, path)
+            return create_savepoint(runs.session, runs.location, path, format=format)
         number = self._awaited(runs.driver.trigger(True), timeout)
         try:
-            return create_savepoint(runs.session, runs.location, path, number=number)
+            return create_savepoint(runs.session, runs.location, path, number=number, format=format)
         finally:
             runs.driver.dispose(number)
 
-    def stop_with_savepoint(self, path: str) -> SavepointMetadata:
+    def stop_with_savepoint(self, path: str, drain: bool = False, *, format: str = "canonical") -> SavepointMetadata:
         """Stops the query, and takes a savepoint of all it has done.
 
         With an interval, the batches since its newest checkpoint are run again first, without output. Rows that wait
         are processed first, into the sink.
 
+        Args:
+            path: a folder that does not exist, or is empty.
+            drain: end event time first, as Flink does: a last batch has a watermark after every event, so that windows
+                close and event-time timers fire, into the sink. For a query that ends for good: to go on from such a
+                savepoint is refused, for every row would be late.
+            format: as for :meth:`savepoint`.
+
         Raises: as :meth:`savepoint`. The query is stopped then, too.
         """
         from snapline.savepoint import create_savepoint
-        from snapline.savepoint.create import check_new
+        from snapline.savepoint.create import check_format, check_new
 
+        check_format(format)
         check_new(self._runs.session, path)
         self.stop()
-        if self._runs.takes_checkpoints or self._runs.is_unaligned:
+        if self._runs.takes_checkpoints or self._runs.is_unaligned or drain:
             runs = self._runs.again()
             try:
-                if runs.is_unaligned:
+                if drain:
+                    runs.end_event_time()
+                elif runs.is_unaligned:
                     runs.drain()
                 runs.catch_up()
             finally:
                 runs.driver.end("SUSPENDED")
-        return create_savepoint(self._runs.session, self._runs.location, path)
+        return create_savepoint(self._runs.session, self._runs.location, path, format=format)
 
     def _awaited(self, request: int, timeout: float) -> int:
         """The number of a checkpoint that was asked for."""

@@ -43,10 +43,15 @@ def _was_cut(files: Files, name: str) -> bool:
     return parse_meta_file(files.read(name), f"{files.location}/{name}", Kind.CUT, parse, damaged)
 
 
-def plan_batch_without_data(files: Files, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
+def plan_batch_without_data(
+    files: Files, watermark_ms: int = 0, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+) -> None:
     """Plans the batch after the newest one, with no new rows, so that rows that wait need no others.
 
     Spark plans such a batch by itself as long as a query runs, and not after it was started again. No query may run.
+
+    Args:
+        watermark_ms: of the batch, if it is later than the one that is due.
     """
     offsets, commits = Log(files, OFFSETS), Log(files, COMMITS)
     newest = offsets.newest()
@@ -55,7 +60,8 @@ def plan_batch_without_data(files: Files, now_ms: Callable[[], int] = lambda: ti
     entry = offsets.read(newest)
     metadata = dict(entry.metadata)
     metadata["batchTimestampMs"] = max(now_ms(), metadata.get("batchTimestampMs", 0))
-    metadata["batchWatermarkMs"] = max(commits.read(newest).watermark_ms, metadata.get("batchWatermarkMs", 0))
+    due = max(commits.read(newest).watermark_ms, metadata.get("batchWatermarkMs", 0))
+    metadata["batchWatermarkMs"] = max(due, watermark_ms)
     lines = entry.text.decode().split("\n")
     lines[1] = json.dumps(metadata, separators=(",", ":"))
     files.write_new(offsets.name(newest + 1), "\n".join(lines).encode())

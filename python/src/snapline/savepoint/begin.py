@@ -10,7 +10,9 @@ from snapline.errors import InvalidConfiguration
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.logical_plan import WriterSettings
 from snapline.savepoint.java_api import session_with
+from snapline.savepoint.matching import OperatorMap
 from snapline.savepoint.metadata import read_savepoint
+from snapline.savepoint.planned import planned_query
 from snapline.savepoint.restore import RESTORED, restore_savepoint
 
 if TYPE_CHECKING:
@@ -27,10 +29,13 @@ def begin_from(
     parallelism: int | None,
     path: str | None,
     settings: Mapping[str, str],
+    operators: OperatorMap | None = None,
+    allow_non_restored_state: bool = False,
 ) -> None:
     """Restores a savepoint into the writer's checkpoint folder; nothing, if that was done before.
 
     Args:
+        operators: as for :func:`restore_savepoint`, and so is ``allow_non_restored_state``.
         path: where the writer's sink writes to, if ``start`` was told.
         settings: those of the query alone.
 
@@ -50,4 +55,15 @@ def begin_from(
     sink = WriterSettings.of(writer)
     output = path or sink.options.get("path")
     file_sink = output if sink.format.lower() in _FILE_SINKS else None
-    restore_savepoint(session, savepoint, location, parallelism=parallelism, file_sink=file_sink)
+    metadata = read_savepoint(HadoopFiles(session, savepoint))
+    with planned_query(session, writer, metadata, parallelism) as planned:
+        restore_savepoint(
+            session,
+            savepoint,
+            location,
+            parallelism=parallelism,
+            file_sink=file_sink,
+            operators=operators,
+            allow_non_restored_state=allow_non_restored_state,
+            planned=planned,
+        )

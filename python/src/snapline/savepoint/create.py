@@ -6,7 +6,7 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from snapline._version import __version__
@@ -15,17 +15,26 @@ from snapline.query.files import Files
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.unaligned import rows_wait
 from snapline.savepoint.java_api import java_savepoints
-from snapline.savepoint.metadata import CANONICAL, METADATA, UNFINISHED, SavepointMetadata
-from snapline.savepoint.spark_files import spark_files
-from snapline.savepoint.state import find_state
+from snapline.savepoint.metadata import (
+    CANONICAL,
+    METADATA,
+    NATIVE,
+    UNFINISHED,
+    SavepointFile,
+    SavepointMetadata,
+    StoreVersion,
+)
+from snapline.savepoint.native import NativeState, check_native, copy_state
+from snapline.savepoint.spark_files import PROVIDER, spark_files
+from snapline.savepoint.state import CheckpointState, find_state
 from snapline.savepoint.tables import write_table
 from snapline.savepoint.verify import data_files, spark_checksums
+from snapline.savepoint.watched import watched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SPARK = "spark"
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 Progress = Callable[[str], None]
 
@@ -38,48 +47,82 @@ def create_savepoint(
     to: str,
     *,
     number: int | None = None,
+    format: str = CANONICAL,
     progress: Progress = _log.info,
 ) -> SavepointMetadata:
-    """Writes the state of a query as Parquet, and all else that is needed to go on from it.
+    """Writes the state of a query as Parquet, or as copies of its files, and all else that is needed to go on from it.
 
-    The query may run meanwhile. Its state store may be Snapline's, or one of Spark's own.
+    The query may run meanwhile. Its state store may be Snapline's, or for Parquet one of Spark's own.
 
     Args:
         checkpoint: the query's checkpointLocation.
         to: a folder that does not exist, or is empty.
         number: of a numbered checkpoint; None: the newest state that is whole.
+        format: ``canonical``: Parquet; ``native``: the files of Snapline's state store as they are.
         progress: told what is written.
 
     Raises:
         NotACheckpoint: ``checkpoint`` is none.
         StateNotFound: there is no such state.
-        IncompatibleState: a state cannot be kept as Parquet, or read with these settings.
-        InvalidConfiguration: ``to`` is not empty.
+        IncompatibleState: a state cannot be kept as Parquet, or read with these settings; or it has no files of
+            Snapline's that could be copied.
+        InvalidConfiguration: ``to`` is not empty, or there is no such format.
         StorageFailure: the file system refused.
     """
+    check_format(format)
     source, target = HadoopFiles(session, checkpoint), HadoopFiles(session, to)
     check_empty(target, "a savepoint")
-    state = find_state(session, source, number)
-    if rows_wait(source, state.batch):
-        raise IncompatibleState(
-            f"after batch {state.batch} of {checkpoint}, rows wait in the state of a keyed function.",
-            "take the savepoint of the running query (query.savepoint), or its last one (query.stop_with_savepoint): "
-            "before these all rows are processed.",
-        )
+    state = find_state(session, source.location, number)
+    if format == NATIVE:
+        check_native(state)
+    check_no_rows_wait(source, state)
     query = read_query_id(source)
     target.write_new(UNFINISHED, b"")
-    rows = {}
-    for operator in state.operators:
+    native: NativeState | None = None
+    rows: dict[str, int] = {}
+    if format == NATIVE:
+        with watched(session, "files of the state", progress):
+            native = copy_state(session, state, target.location)
+    for operator in state.operators if native is None else ():
         for key in operator.states:
-            progress(f"state {key.name} of {operator.title}")
-            rows[key.folder] = write_table(session, target, operator, key, state.table(session, operator, key))
+            with watched(session, f"state {key.name} of {operator.title}", progress):
+                rows[key.folder] = write_table(session, target, operator, key, state.table(session, operator, key))
     progress("Spark's own files")
     for name in spark_files(source, state.operators, state.batch):
         target.write_new(f"{SPARK}/{name}", source.read(name))
     progress("checksums")
-    metadata = SavepointMetadata(
+    copied = () if native is None else native.files
+    others = sorted(set(data_files(target)) - {file.name for file in copied})
+    metadata = metadata_of(
+        session,
+        state,
+        query,
+        format=format,
+        rows=rows if native is None else native.rows,
+        files=(*copied, *spark_checksums(session, target)(others)),
+        backend=None if native is None else native.backend,
+        stores=() if native is None else native.stores,
+    )
+    target.write_new(METADATA, metadata.to_bytes())
+    target.delete(UNFINISHED)
+    return metadata
+
+
+def metadata_of(
+    session: SparkSession,
+    state: CheckpointState,
+    query: str,
+    *,
+    format: str,
+    rows: Mapping[str, int],
+    files: tuple[SavepointFile, ...],
+    backend: str | None,
+    stores: tuple[StoreVersion, ...],
+) -> SavepointMetadata:
+    """What a savepoint of a state says of itself."""
+    return SavepointMetadata(
         id=str(uuid.uuid4()),
-        format=CANONICAL,
+        format=format,
         created=time.time_ns() // 1_000_000,
         query=query,
         batch=state.batch,
@@ -88,16 +131,28 @@ def create_savepoint(
         commit=state.commit.text.decode(),
         planned=None if state.planned is None else state.planned.text.decode(),
         max_parallelism=java_savepoints(session).maxParallelism(session._jsparkSession),
-        provider=state.offsets.metadata["conf"][_PROVIDER],
+        provider=state.offsets.metadata["conf"][PROVIDER],
         writer=__version__,
         spark=session.version,
         operators=state.operators,
         rows=rows,
-        files=tuple(spark_checksums(session, target)(data_files(target))),
+        files=files,
+        backend=backend,
+        stores=stores,
     )
-    target.write_new(METADATA, metadata.to_bytes())
-    target.delete(UNFINISHED)
-    return metadata
+
+
+def check_no_rows_wait(source: Files, state: CheckpointState) -> None:
+    """
+    Raises:
+        IncompatibleState: rows wait in the state.
+    """
+    if rows_wait(source, state.batch):
+        raise IncompatibleState(
+            f"after batch {state.batch} of {source.location}, rows wait in the state of a keyed function.",
+            "take the savepoint of the running query (query.savepoint), or its last one (query.stop_with_savepoint): "
+            "before these all rows are processed.",
+        )
 
 
 def check_new(session: SparkSession, to: str) -> None:
@@ -106,6 +161,17 @@ def check_new(session: SparkSession, to: str) -> None:
         InvalidConfiguration: there is something in the folder a savepoint is to be written to.
     """
     check_empty(HadoopFiles(session, to), "a savepoint")
+
+
+def check_format(format: str) -> None:
+    """
+    Raises:
+        InvalidConfiguration: there is none of that name.
+    """
+    if format not in (CANONICAL, NATIVE):
+        raise InvalidConfiguration(
+            f"there are no savepoints of the format {format}.", f"choose {CANONICAL} (Parquet) or {NATIVE} (files)."
+        )
 
 
 def check_empty(files: Files, what: str) -> None:

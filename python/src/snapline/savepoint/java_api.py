@@ -25,12 +25,26 @@ def java_savepoints(session: SparkSession) -> Any:
     Raises:
         WrongSparkVersion: the session has no jar of Snapline, or another one.
     """
+    return _object(session, "Savepoints")
+
+
+def java_native_savepoints(session: SparkSession) -> Any:
+    """The object ``NativeSavepoints`` of the jar.
+
+    Raises:
+        WrongSparkVersion: the session has no jar of Snapline, or another one.
+    """
+    return _object(session, "NativeSavepoints")
+
+
+def _object(session: SparkSession, name: str) -> Any:
+    from py4j.java_gateway import JavaPackage
+
     jvm: Any = session._jvm
-    api = getattr(jvm, "io.snapline.spark.savepoint.Savepoints")
-    if not hasattr(api, "operators"):
-        raise WrongSparkVersion(
-            "the session has no jar of Snapline that knows savepoints.", "make the session with snapline.configure()."
-        )
+    api = getattr(jvm, f"io.snapline.spark.savepoint.{name}")
+    # What py4j makes of a name that the JVM does not know.
+    if isinstance(api, JavaPackage):
+        raise WrongSparkVersion("the session has no jar of Snapline.", "make the session with snapline.configure().")
     return api
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -40,10 +41,11 @@ class StateKey(NamedTuple):
 
 @dataclass(frozen=True)
 class OperatorLayout:
-    """A stateful operator. ``json`` is its description in the form the jar takes."""
+    """A stateful operator: ``uid`` is the name its query gave it, ``json`` its description as the jar takes it."""
 
     id: int
     name: str
+    uid: str | None
     parallelism: int
     stores: Mapping[str, tuple[str, ...]]
     fixed: Mapping[str, str]
@@ -52,7 +54,18 @@ class OperatorLayout:
     @property
     def title(self) -> str:
         """For messages."""
-        return f"operator {self.id} ({self.name})"
+        return f"operator {self.id} ({self.name})" if self.uid is None else f"operator {self.id} ({self.uid})"
+
+    def is_called(self, wanted: int | str) -> bool:
+        """Whether it has this number or this uid."""
+        number = int(wanted) if isinstance(wanted, str) and wanted.isdigit() else wanted
+        return number == self.id or (self.uid is not None and wanted == self.uid)
+
+    def renumbered(self, number: int) -> OperatorLayout:
+        """As it is at another place of a plan."""
+        old, new = (f"state/{each}/" for each in (self.id, number))
+        files = [new + name.removeprefix(old) for name in self.schema_files]
+        return dataclasses.replace(self, id=number, json={**self.json, "id": number, "schemaFiles": files})
 
     @property
     def text(self) -> str:
@@ -87,13 +100,16 @@ class OperatorLayout:
         return [str(name) for name in self.json["schemaFiles"]]
 
     def state(self, name: str | None) -> StateKey:
-        """The state people call so; None: the only one.
+        """The state people call so; None: the only one, timers and the like apart.
 
         Raises:
             StateNotFound: there is none, or there are several.
         """
         states = list(self.states)
-        found = states if name is None else [key for key in states if key.name == name]
+        if name is None:
+            found = [key for key in states if not key.name.startswith("$")] if states[1:] else states
+        else:
+            found = [key for key in states if key.name == name]
         if len(found) != 1:
             there = ", ".join(key.name for key in states) or "no state"
             wanted = "no state was named" if name is None else f"there is no state {name}"
@@ -125,18 +141,24 @@ def parse_operator(item: dict[str, Any]) -> OperatorLayout:
     if not all(isinstance(name, str) for name in need(item, "schemaFiles", list)):
         raise BadMeta("schemaFiles holds something else than names")
     return OperatorLayout(
-        count(item, "id"), need(item, "name", str), count(item, "parallelism"), stores, fixed, dict(item)
+        count(item, "id"),
+        need(item, "name", str),
+        None if item.get("uid") is None else need(item, "uid", str),
+        count(item, "parallelism"),
+        stores,
+        fixed,
+        dict(item),
     )
 
 
 def find_operator(operators: tuple[OperatorLayout, ...], wanted: int | str | None, where: str) -> OperatorLayout:
-    """By number or name; None: the only one.
+    """By number, uid or name; None: the only one.
 
     Raises:
         StateNotFound: there is none, or there are several.
     """
-    found = [each for each in operators if wanted in (None, each.id, each.name)]
+    found = [each for each in operators if wanted is None or wanted == each.name or each.is_called(wanted)]
     if len(found) != 1:
         there = ", ".join(each.title for each in operators) or "no stateful operator"
-        raise StateNotFound(f"{where} has {there}.", "give the number of one of them (operator=).")
+        raise StateNotFound(f"{where} has {there}.", "give the number or the uid of one of them (operator=).")
     return found[0]

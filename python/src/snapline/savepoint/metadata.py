@@ -10,7 +10,7 @@ from typing import Any
 from snapline.errors import CheckpointDamaged, NotACheckpoint, StateNotFound
 from snapline.format import Kind
 from snapline.format.frame import write_meta_frame
-from snapline.format.members import BadMeta, count, items, need
+from snapline.format.members import BadMeta, count, items, need, uid
 from snapline.format.meta_file import parse_meta_file
 from snapline.query.files import Files
 from snapline.query.logs import LogEntry, parse_entry
@@ -19,7 +19,10 @@ from snapline.savepoint.layout import OperatorLayout, parse_operator
 METADATA = "_metadata"
 # There while a savepoint is being written: what is left of one that was cut short can be told from other folders.
 UNFINISHED = "_unfinished"
+# What state is kept as: tables, or files of the store.
 CANONICAL = "canonical"
+NATIVE = "native"
+_NATIVE_NUMBER = 2
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,17 @@ class SavepointFile:
     name: str
     length: int
     crc32c: int
+
+
+@dataclass(frozen=True)
+class StoreVersion:
+    """A version of a store. ``uid``: of the attempt; None, which no savepoint has: whichever is the latest."""
+
+    operator: int
+    store: str
+    partition: int
+    version: int
+    uid: str | None
 
 
 @dataclass(frozen=True)
@@ -42,7 +56,9 @@ class SavepointMetadata:
         offsets: text of the offset log's entry of its batch, and ``commit`` of the commit log's.
         planned: of the batch after it, if it was planned and not committed: a sink may have it.
         provider: class of the state store it was read with.
-        rows: by folder of a state, how many.
+        rows: by folder of a state, how many; a native savepoint has no such folders.
+        backend: of a native savepoint, the one whose files it has.
+        stores: of a native savepoint, those it has.
     """
 
     id: str
@@ -61,6 +77,8 @@ class SavepointMetadata:
     operators: tuple[OperatorLayout, ...]
     rows: Mapping[str, int]
     files: tuple[SavepointFile, ...]
+    backend: str | None = None
+    stores: tuple[StoreVersion, ...] = ()
 
     @property
     def offset_entry(self) -> LogEntry:
@@ -103,7 +121,10 @@ class SavepointMetadata:
             "rows": self.rows,
             "files": [{"name": f.name, "length": f.length, "crc32c": f.crc32c} for f in self.files],
         }
-        return write_meta_frame(Kind.SAVEPOINT, json.dumps(meta, separators=(",", ":")).encode())
+        if self.format != NATIVE:
+            return write_meta_frame(Kind.SAVEPOINT, _bytes(meta))
+        meta |= {"backend": self.backend, "stores": [vars(store) for store in self.stores]}
+        return write_meta_frame(Kind.SAVEPOINT, _bytes(meta), _NATIVE_NUMBER)
 
 
 def read_savepoint(files: Files) -> SavepointMetadata:
@@ -137,8 +158,13 @@ def parse_savepoint(data: bytes, path: str) -> SavepointMetadata:
     return parse_meta_file(data, path, Kind.SAVEPOINT, _savepoint, _damaged)
 
 
+def _bytes(meta: dict[str, Any]) -> bytes:
+    return json.dumps(meta, separators=(",", ":")).encode()
+
+
 def _savepoint(meta: dict[str, Any]) -> SavepointMetadata:
     rows = need(meta, "rows", dict)
+    is_native = need(meta, "format", str) == NATIVE
     savepoint = SavepointMetadata(
         id=need(meta, "id", str),
         format=need(meta, "format", str),
@@ -156,9 +182,13 @@ def _savepoint(meta: dict[str, Any]) -> SavepointMetadata:
         operators=tuple(parse_operator(item) for item in items(meta, "operators")),
         rows={folder: count(rows, folder) for folder in rows},
         files=tuple(_file(item) for item in items(meta, "files")),
+        backend=need(meta, "backend", str) if is_native else None,
+        stores=tuple(_store(item) for item in items(meta, "stores")) if is_native else (),
     )
-    if savepoint.format != CANONICAL:
+    if savepoint.format not in (CANONICAL, NATIVE):
         raise BadMeta(f"its format is {savepoint.format}")
+    if is_native:
+        _check_stores(savepoint)
     try:
         _ = savepoint.parallelism
     except (CheckpointDamaged, KeyError, TypeError, ValueError):
@@ -171,6 +201,24 @@ def _file(item: dict[str, Any]) -> SavepointFile:
     if "\0" in name or name.startswith("/") or any(part in ("", ".", "..") for part in name.split("/")):
         raise BadMeta("the name of a file leaves the folder")
     return SavepointFile(name, count(item, "length"), count(item, "crc32c"))
+
+
+def _store(item: dict[str, Any]) -> StoreVersion:
+    return StoreVersion(
+        count(item, "operator"), need(item, "store", str), count(item, "partition"), count(item, "version"), uid(item)
+    )
+
+
+def _check_stores(savepoint: SavepointMetadata) -> None:
+    there = sorted((each.operator, each.store, each.partition) for each in savepoint.stores)
+    wanted = sorted(
+        (operator.id, store, partition)
+        for operator in savepoint.operators
+        for store in operator.stores
+        for partition in range(operator.parallelism)
+    )
+    if there != wanted:
+        raise BadMeta("its stores are not those of its operators")
 
 
 def _damaged(path: str, what: str) -> CheckpointDamaged:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
-from snapline.query.hadoop_files import HadoopFiles
-from snapline.savepoint.layout import find_operator
-from snapline.savepoint.metadata import METADATA, UNFINISHED, read_savepoint
-from snapline.savepoint.state import find_state
-from snapline.savepoint.tables import read_table
+from snapline.savepoint.java_api import java_savepoints, translate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+#: The data source of the jar, which Scala and SQL use as well.
+FORMAT = "snapline"
 
 
 def read_state(
@@ -26,12 +25,12 @@ def read_state(
     """One state of a query, a row for each key: ``partition``, ``key_group``, ``key`` and ``value``.
 
     ``key`` and ``value`` are structs with the columns of the state; the value of a list state is an array of them.
-    The key of a map state is a struct of ``key`` and ``userKey``.
+    The key of a map state is a struct of ``key`` and ``userKey``. A filter on the whole key is a look-up.
 
     Args:
         path: a checkpointLocation, of Snapline's state store or Spark's own ones, or a savepoint.
-        operator: number or name of the operator; None: the only one.
-        state: name of the state; None: the only one.
+        operator: number, uid or name of the operator; None: the only one.
+        state: name of the state; None: the only one, timers and the like apart.
         checkpoint: number of a checkpoint; None: the newest state that is whole.
         session: None: the active one.
 
@@ -41,21 +40,14 @@ def read_state(
         IncompatibleState: the state was written under other settings.
     """
     session = session or active_session()
-    files = HadoopFiles(session, path)
-    if files.exists(METADATA) or files.exists(UNFINISHED):
-        if checkpoint is not None:
-            raise InvalidConfiguration("a savepoint has no numbered checkpoints.", "leave out checkpoint=.")
-        return _of_savepoint(session, files, operator, state)
-    found = find_state(session, files, checkpoint)
-    layout = find_operator(found.operators, operator, path)
-    return found.table(session, layout, layout.state(state))
-
-
-def _of_savepoint(
-    session: SparkSession, files: HadoopFiles, operator: int | str | None, state: str | None
-) -> DataFrame:
-    layout = find_operator(read_savepoint(files).operators, operator, files.location)
-    return read_table(session, files, layout, layout.state(state))
+    java_savepoints(session)
+    options = {"path": path, "operator": operator, "state": state, "checkpoint": checkpoint}
+    reader = session.read.format(FORMAT)
+    for name, value in options.items():
+        if value is not None:
+            reader = reader.option(name, value)
+    with translate(f"read the state of {path}"):
+        return reader.load()
 
 
 def active_session() -> SparkSession:

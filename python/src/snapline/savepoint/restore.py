@@ -5,29 +5,40 @@ from __future__ import annotations
 import json
 import logging
 import uuid
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
+from snapline.query.end_of_time import is_drained
 from snapline.query.files import Files
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.logs import COMMITS, OFFSETS
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.file_sink import prepare_file_sink
+from snapline.savepoint.foreign import check_export
 from snapline.savepoint.java_api import java_savepoints, translate
-from snapline.savepoint.layout import OperatorLayout
-from snapline.savepoint.metadata import SavepointMetadata, read_savepoint
-from snapline.savepoint.spark_files import is_operator_file, moved_commit, moved_offsets, moved_operator_file
-from snapline.savepoint.tables import read_table
+from snapline.savepoint.matching import OperatorMap, RestoredOperator, match_by_hand, match_operators
+from snapline.savepoint.metadata import NATIVE, SavepointMetadata, read_savepoint
+from snapline.savepoint.native import restore_state
+from snapline.savepoint.planned import PlannedQuery
+from snapline.savepoint.spark_files import (
+    PARTITIONS,
+    PROVIDER,
+    SNAPLINE,
+    moved_commit,
+    moved_file,
+    moved_offsets,
+    operator_of,
+)
+from snapline.savepoint.tables import empty_table, read_table
 from snapline.savepoint.verify import spark_checksums, verify_savepoint
+from snapline.savepoint.watched import watched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 RESTORED = "snapline/restored"
 _QUERY = "metadata"
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-_SNAPLINE = "io.snapline.spark.SnaplineStateStoreProvider"
-_PARTITIONS = "spark.sql.shuffle.partitions"
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +51,10 @@ def restore_savepoint(
     parallelism: int | None = None,
     keep_query_id: bool = False,
     file_sink: str | None = None,
+    operators: OperatorMap | None = None,
+    allow_non_restored_state: bool = False,
+    planned: PlannedQuery | None = None,
+    provider: str = SNAPLINE,
     progress: Progress = _log.info,
 ) -> SavepointMetadata:
     """Writes a checkpoint folder that a query goes on from as if it had written it, on Snapline's state store.
@@ -53,42 +68,113 @@ def restore_savepoint(
             with an id of its own: to a sink that knows queries by their id, it is another one.
         file_sink: output folder of the file sink that the query will write to, to make it ready for batches that do
             not begin with 0.
+        operators: from an operator of the savepoint (number or uid) to one of the query, for those that are not found
+            by themselves; to None: its state is left out.
+        allow_non_restored_state: state that no operator of the query has is left out, and not refused.
+        planned: the query that will go on, as ``snapline.start`` knows it: its operators get the state of those with
+            the same uid, or else of the same kind and columns; new ones begin empty. None: each operator has the number
+            it had, or the one that ``operators`` gives it.
+        provider: class of the state store to write; as for :func:`export_savepoint`.
         progress: told what is done.
 
     Raises:
         NotACheckpoint: ``savepoint`` is none.
         CheckpointDamaged: a file of it is missing or has changed.
         UnsupportedVersion: it is of a later version.
-        IncompatibleState: an operator cannot be given that parallelism, or a state has other columns.
+        IncompatibleState: an operator cannot be given that parallelism, a state has other columns, or query and
+            savepoint have other operators; all are named.
         InvalidConfiguration: ``to`` is not empty, or the parallelism is out of range.
     """
-    source, target = HadoopFiles(session, savepoint), HadoopFiles(session, to)
+    source = HadoopFiles(session, savepoint)
     metadata = read_savepoint(source)
+
+    def verify() -> None:
+        progress("verifying the savepoint")
+        verify_savepoint(source, metadata, spark_checksums(session, source))
+
+    begin_checkpoint(
+        session,
+        source,
+        metadata,
+        to,
+        verify,
+        parallelism=parallelism,
+        keep_query_id=keep_query_id,
+        file_sink=file_sink,
+        operators=operators,
+        allow_non_restored_state=allow_non_restored_state,
+        planned=planned,
+        provider=provider,
+        progress=progress,
+    )
+    return metadata
+
+
+def begin_checkpoint(
+    session: SparkSession,
+    source: Files,
+    metadata: SavepointMetadata,
+    to: str,
+    verify: Callable[[], None],
+    *,
+    parallelism: int | None,
+    keep_query_id: bool,
+    file_sink: str | None,
+    operators: OperatorMap | None = None,
+    allow_non_restored_state: bool = False,
+    planned: PlannedQuery | None = None,
+    provider: str = SNAPLINE,
+    progress: Progress,
+) -> None:
+    """Writes a checkpoint folder, as :func:`restore_savepoint` does.
+
+    Args:
+        source: has what ``metadata`` speaks of under the names that a savepoint has for it.
+        verify: called before anything is written.
+    """
+    target = HadoopFiles(session, to)
     wanted = metadata.parallelism if parallelism is None else parallelism
-    check_parallelism(session, metadata, parallelism)
+    if planned is None:
+        restored = match_by_hand(metadata.operators, operators or {}, allow_non_restored_state)
+    else:
+        restored = match_operators(metadata.operators, planned.operators, operators or {}, allow_non_restored_state)
+    check_parallelism(session, metadata, parallelism, restored)
     check_empty(target, "the restored query")
     if keep_query_id and any(query.id == metadata.query for query in session.streams.active):
         raise InvalidConfiguration(
             f"the query {metadata.query} is running, and two of one id stop each other.",
             "stop it first, or restore a clone (without --keep-query-id).",
         )
-    progress("verifying the savepoint")
-    verify_savepoint(source, metadata, spark_checksums(session, source))
-    tables = {operator.id: _tables(session, source, operator) for operator in metadata.operators}
+    if is_drained(metadata.commit_entry):
+        raise IncompatibleState(
+            f"the savepoint {source.location} is of a query that was drained: every row would be late.",
+            "read it as tables; to go on, take a savepoint that is not drained.",
+        )
+    is_native = metadata.format == NATIVE
+    if provider != SNAPLINE:
+        check_export(metadata, restored, provider)
+    verify()
+    tables = {operator.id: _tables(session, source, operator) for operator in restored if not is_native}
     if file_sink is not None:
         prepare_file_sink(session, file_sink, metadata.batch)
     # Until the end Spark cannot read this file, and refuses the folder.
     mark = json.dumps({"restoring": metadata.id, "from": source.location})
     target.write_new(_QUERY, mark.encode())
-    _copy_spark_files(source, target, metadata, parallelism)
-    changed = {_PARTITIONS: str(wanted), _PROVIDER: _SNAPLINE}
+    _copy_spark_files(source, target, metadata, restored, planned, parallelism)
+    changed = {PARTITIONS: str(wanted), PROVIDER: provider}
     offsets = moved_offsets(metadata.offsets, changed)
     settings = offsets.decode().split("\n")[1]
-    uids = {}
-    for operator in metadata.operators:
+    # Snapline's stores always say which attempt they made; Spark's only where the commits name it.
+    names = 2 if provider == SNAPLINE or metadata.commit_entry.state_ids else 1
+    uids: dict[str, list[list[str]]] = {}
+    if is_native:
+        with watched(session, "files of the state", progress):
+            uids = restore_state(session, source.location, target.location, metadata, settings, restored, parallelism)
+    for operator in restored if not is_native else ():
         partitions = operator.partitions(parallelism)
-        progress(f"{operator.title}, {partitions} partitions")
-        uids[str(operator.id)] = _write(session, target, metadata.batch, settings, operator, partitions, tables)
+        with watched(session, f"{operator.title}, {partitions} partitions", progress):
+            written = _write(session, target, metadata.batch, settings, names, operator, partitions, tables)
+        uids[str(operator.id)] = written
     if metadata.batch > 0:
         # Spark wants the entry before the newest as well; all it takes from it is replaced by the newest.
         target.write_new(f"{OFFSETS}/{metadata.batch - 1}", offsets)
@@ -96,14 +182,16 @@ def restore_savepoint(
     if metadata.planned is not None:
         target.write_new(f"{OFFSETS}/{metadata.batch + 1}", moved_offsets(metadata.planned, changed))
     target.write_new(f"{COMMITS}/{metadata.batch}", moved_commit(metadata.commit, uids))
-    target.write_new(RESTORED, json.dumps({"savepoint": metadata.id, "from": source.location}).encode())
+    if provider == SNAPLINE:
+        target.write_new(RESTORED, json.dumps({"savepoint": metadata.id, "from": source.location}).encode())
     query = metadata.query if keep_query_id else str(uuid.uuid4())
     target.delete(_QUERY)
     target.write_new(_QUERY, json.dumps({"id": query}, separators=(",", ":")).encode())
-    return metadata
 
 
-def check_parallelism(session: SparkSession, metadata: SavepointMetadata, wanted: int | None) -> None:
+def check_parallelism(
+    session: SparkSession, metadata: SavepointMetadata, wanted: int | None, restored: Sequence[RestoredOperator]
+) -> None:
     """
     Raises:
         InvalidConfiguration: it is out of range, or the session counts key groups otherwise.
@@ -121,10 +209,10 @@ def check_parallelism(session: SparkSession, metadata: SavepointMetadata, wanted
             f"set spark.snapline.max-parallelism to {metadata.max_parallelism}.",
         )
     fixed = [
-        f"{operator.title}: {why}"
-        for operator in metadata.operators
-        if operator.parallelism != operator.partitions(wanted)
-        for why in sorted(set(operator.fixed.values()))
+        f"{old.title}: {why}"
+        for operator in restored
+        if (old := operator.old) is not None and old.parallelism != operator.partitions(wanted)
+        for why in sorted(set(old.fixed.values()))
     ]
     if fixed:
         raise IncompatibleState(
@@ -133,25 +221,39 @@ def check_parallelism(session: SparkSession, metadata: SavepointMetadata, wanted
         )
 
 
-def _tables(session: SparkSession, source: Files, operator: OperatorLayout) -> dict[str, list[DataFrame]]:
+def _tables(session: SparkSession, source: Files, operator: RestoredOperator) -> dict[str, list[DataFrame]]:
     """By store, the tables of its states, with their columns checked."""
     found: dict[str, list[DataFrame]] = {}
-    for key in operator.states:
-        found.setdefault(key.store, []).append(read_table(session, source, operator, key))
+    for key in operator.layout.states:
+        table = (
+            empty_table(session, operator.layout, key)
+            if operator.old is None
+            else read_table(session, source, operator.old, key)
+        )
+        found.setdefault(key.store, []).append(table)
     return found
 
 
-def _copy_spark_files(source: Files, target: Files, metadata: SavepointMetadata, wanted: int | None) -> None:
-    for file in metadata.files:
-        folder, _, name = file.name.partition("/")
-        if folder != SPARK:
-            continue
-        text = source.read(file.name)
-        if is_operator_file(name):
-            operator = next(each for each in metadata.operators if each.id == int(name.split("/")[1]))
+def _copy_spark_files(
+    source: Files,
+    target: Files,
+    metadata: SavepointMetadata,
+    restored: Sequence[RestoredOperator],
+    planned: PlannedQuery | None,
+    wanted: int | None,
+) -> None:
+    there = {file.name.removeprefix(f"{SPARK}/") for file in metadata.files if file.name.startswith(f"{SPARK}/")}
+    for name in sorted(name for name in there if operator_of(name) is None):
+        target.write_new(name, source.read(f"{SPARK}/{name}"))
+    for operator in restored:
+        if operator.old is not None:
+            texts = {name: source.read(f"{SPARK}/{name}") for name in there if operator_of(name) == operator.old.id}
+        else:
+            texts = {} if planned is None else planned.spark_files(operator.layout)
+        for name, text in texts.items():
             partitions = operator.partitions(wanted)
-            name, text = moved_operator_file(name, text, target.location, metadata.batch, partitions)
-        target.write_new(name, text)
+            moved = moved_file(name, text, target.location, metadata.batch, operator.id, operator.uid, partitions)
+            target.write_new(*moved)
 
 
 def _write(
@@ -159,17 +261,27 @@ def _write(
     target: Files,
     batch: int,
     settings: str,
-    operator: OperatorLayout,
+    names: int,
+    restored: RestoredOperator,
     partitions: int,
     tables: dict[int, dict[str, list[DataFrame]]],
 ) -> list[list[str]]:
     """Writes the operator's stores; the uids of what was written, by partition, in the order of a commit."""
     written: dict[str, list[str]] = {}
+    operator = restored.layout.renumbered(restored.id)
     for store in operator.stores:
         with translate(f"write store {store} of {operator.title}"):
             java = [table._jdf for table in tables[operator.id][store]]
             uids = java_savepoints(session).write(
-                session._jsparkSession, target.location, batch + 1, settings, operator.text, store, partitions, java
+                session._jsparkSession,
+                target.location,
+                batch + 1,
+                settings,
+                operator.text,
+                store,
+                partitions,
+                names,
+                java,
             )
             written[store] = [str(uid) for uid in uids]
         if len(written[store]) != partitions:

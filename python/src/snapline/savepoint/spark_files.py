@@ -10,6 +10,10 @@ from snapline.query.files import Files
 from snapline.savepoint.layout import DEFAULT, OperatorLayout
 
 SOURCES = "sources"
+# Settings in an entry of the offset log, and what the first of them is here.
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+SNAPLINE = "io.snapline.spark.SnaplineStateStoreProvider"
+PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 def spark_files(files: Files, operators: tuple[OperatorLayout, ...], batch: int) -> list[str]:
@@ -45,21 +49,37 @@ def operator_file(files: Files, operator: int, batch: int) -> str:
     )
 
 
-def moved_operator_file(name: str, text: bytes, location: str, batch: int, parallelism: int) -> tuple[str, bytes]:
-    """An operator's description for another checkpoint folder and another parallelism: its name there, and its text.
+def moved_file(
+    name: str, text: bytes, location: str, batch: int, number: int, uid: str | None, parallelism: int
+) -> tuple[str, bytes]:
+    """A file of an operator for another checkpoint folder, where the operator may have another number: its name there,
+    and its text.
 
-    Spark writes whole paths of schema files into it, and the number of partitions.
+    Into the operator's description Spark writes whole paths of schema files, its number and that of the partitions.
     """
+    state, old, rest = name.split("/", 2)
+    moved = f"{state}/{number}/{rest}"
+    if not _is_description(name):
+        return moved, text
     version, _, body = text.decode().partition("\n")
     metadata: dict[str, Any] = json.loads(body)
-    operator = name.split("/")[1]
+    metadata["operatorInfo"]["operatorId"] = number
+    below = f"/state/{old}/"
     for store in metadata["stateStoreInfo"]:
         store["numPartitions"] = parallelism
         if "stateSchemaFilePaths" in store:
-            below = f"state/{operator}/"
-            paths = store["stateSchemaFilePaths"]
-            store["stateSchemaFilePaths"] = [f"{location}/{path[path.rindex('/' + below) + 1 :]}" for path in paths]
-    folder, _, last = name.rpartition("/")
+            store["stateSchemaFilePaths"] = [
+                f"{location}/state/{number}/{path[path.rindex(below) + len(below) :]}"
+                for path in store["stateSchemaFilePaths"]
+            ]
+    if metadata.get("operatorPropertiesJson"):
+        properties = json.loads(metadata["operatorPropertiesJson"])
+        if uid is None:
+            properties.pop("uid", None)
+        else:
+            properties["uid"] = uid
+        metadata["operatorPropertiesJson"] = _compact(properties)
+    folder, _, last = moved.rpartition("/")
     return f"{folder}/{batch if last.isdigit() else last}", f"{version}\n{_compact(metadata)}".encode()
 
 
@@ -80,10 +100,15 @@ def moved_commit(text: str, uids: dict[str, list[list[str]]]) -> bytes:
     return f"{first}\n{_compact(metadata)}".encode()
 
 
-def is_operator_file(name: str) -> bool:
-    """Whether it describes an operator."""
+def operator_of(name: str) -> int | None:
+    """The operator that a file belongs to; None: to the whole query."""
+    folder, _, below = name.partition("/")
+    return int(below.split("/")[0]) if folder == "state" else None
+
+
+def _is_description(name: str) -> bool:
     parts = name.split("/")
-    return parts[0] == "state" and len(parts) > 3 and parts[2] == "_metadata"
+    return len(parts) > 3 and parts[2] == "_metadata"
 
 
 def _compact(value: Any) -> str:

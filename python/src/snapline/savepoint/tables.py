@@ -22,8 +22,17 @@ def read_table(session: SparkSession, savepoint: Files, operator: OperatorLayout
 
     with translate(f"read state {key.name} of {operator.title}"):
         java = java_savepoints(session).readParquet(
-            session._jsparkSession, f"{savepoint.location}/{key.folder}", operator.text, key.store, key.family
+            session._jsparkSession, savepoint.location, operator.text, key.store, key.family
         )
+    return DataFrame(java, session)
+
+
+def empty_table(session: SparkSession, operator: OperatorLayout, key: StateKey) -> DataFrame:
+    """A state without entries."""
+    from pyspark.sql import DataFrame
+
+    with translate(f"make state {key.name} of {operator.title}"):
+        java = java_savepoints(session).empty(session._jsparkSession, operator.text, key.store, key.family)
     return DataFrame(java, session)
 
 

@@ -15,7 +15,7 @@ from snapline.query.hadoop_files import HadoopFiles
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.java_api import java_savepoints, translate
 from snapline.savepoint.layout import OperatorLayout, StateKey, find_operator
-from snapline.savepoint.metadata import METADATA, UNFINISHED, SavepointMetadata, read_savepoint
+from snapline.savepoint.metadata import CANONICAL, METADATA, UNFINISHED, SavepointMetadata, read_savepoint
 from snapline.savepoint.tables import write_table
 from snapline.savepoint.verify import data_files, spark_checksums, verify_savepoint
 
@@ -73,11 +73,14 @@ def write_savepoint(
     made = dataclasses.replace(
         metadata,
         id=str(uuid.uuid4()),
+        format=CANONICAL,
         created=time.time_ns() // 1_000_000,
         writer=__version__,
         spark=session.version,
         rows=rows,
         files=tuple(spark_checksums(session, target)(data_files(target))),
+        backend=None,
+        stores=(),
     )
     target.write_new(METADATA, made.to_bytes())
     target.delete(UNFINISHED)

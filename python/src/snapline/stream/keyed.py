@@ -59,6 +59,7 @@ class KeyedStream:
         late_output: OutputTag | str | None = None,
         event_time: str | None = None,
         output_event_time: str | None = None,
+        uid: str | None = None,
     ) -> DataFrame:
         """Runs a function over the rows of each key.
 
@@ -71,6 +72,8 @@ class KeyedStream:
             event_time: the column that is the time of a row; without it the one that has a watermark.
             output_event_time: the column of the result that carries the watermark on, for a window or another keyed
                 function behind this one. A row that is put out older than the watermark fails the query.
+            uid: the name by which a restore finds the state of this operator, wherever it is in the plan. No other
+                operator of the query may have it.
 
         Returns:
             The columns of the schema, then one struct per side output.
@@ -81,7 +84,15 @@ class KeyedStream:
             WrongSparkVersion: Spark runs without the jar.
         """
         plan = plan_process(
-            self._df.schema, self._keys, function, schema, side_outputs, late_output, event_time, output_event_time
+            self._df.schema,
+            self._keys,
+            function,
+            schema,
+            side_outputs,
+            late_output,
+            event_time,
+            output_event_time,
+            uid=uid,
         )
         return plan_frame(self._df, self._keys, self._order, plan)
 
@@ -98,15 +109,17 @@ class KeyedStream:
         function: Callable[[Any, Any], Any] | ReduceFunction[Any],
         *,
         emit: Emit = "per_element",
+        uid: str | None = None,
     ) -> DataFrame:
         """Reduces the rows of each key: the function makes one row of what it has and a new one.
 
         Args:
             function: of two rows; it gives a row, tuple or dict with the columns of the input.
             emit: the reduced row for each row, as Flink does, or once ``per_batch`` for each key of a micro-batch.
+            uid: as of :meth:`process`.
         """
         schema = self._df.schema
-        return self.process(reduction(function, schema, emit), schema)
+        return self.process(reduction(function, schema, emit), schema, uid=uid)
 
     def aggregate(
         self,
@@ -115,6 +128,7 @@ class KeyedStream:
         *,
         accumulator_type: StateType,
         emit: Emit = "per_element",
+        uid: str | None = None,
     ) -> DataFrame:
         """Aggregates the rows of each key.
 
@@ -124,10 +138,12 @@ class KeyedStream:
                 is its value.
             accumulator_type: the type of the accumulator in the store.
             emit: the result for each row, as Flink does, or once ``per_batch`` for each key of a micro-batch.
+            uid: as of :meth:`process`.
         """
         results = parse_schema(result_type, "result_type")
         keys = [self._df.schema[name] for name in self._keys]
         return self.process(
             aggregation(function, accumulator_type, len(keys), len(results.fields), emit),
             StructType([*keys, *results.fields]),
+            uid=uid,
         )

@@ -35,6 +35,7 @@ class ProcessPlan:
         late_output: the side output of late rows, if they have one.
         output_event_time: the column of the result that carries the watermark on.
         parallelism: of a function without a key.
+        uid: the name by which a restore finds the operator.
     """
 
     job: Job
@@ -43,6 +44,7 @@ class ProcessPlan:
     late_output: str | None
     output_event_time: str | None
     parallelism: int | None = None
+    uid: str | None = None
 
     def spec_json(self) -> dict[str, Any]:
         """For the operator."""
@@ -61,6 +63,7 @@ class ProcessPlan:
             "event_time": self.job.event_time,
             "output_event_time": self.output_event_time,
             "function": plan.name,
+            "uid": self.uid,
         }
 
 
@@ -77,6 +80,7 @@ def plan_process(
     kind: FunctionKind = FunctionKind.KEYED,
     parallelism: int | None = None,
     broadcast: BroadcastInput | None = None,
+    uid: str | None = None,
 ) -> ProcessPlan:
     """Checks the arguments and opens a copy of the function.
 
@@ -86,6 +90,9 @@ def plan_process(
     """
     key_names = check_columns(rows, keys, "key_by")
     _check_unkeyed(kind, parallelism, late_output)
+    # Operators are told by their number, too.
+    if uid is not None and not (isinstance(uid, str) and uid.strip() and not uid.isdigit()):
+        raise InvalidConfiguration(f"the uid is {uid!r}.", "give a name, which no other operator of the query has.")
     columns = parse_schema(output, "the schema of the output")
     for tag in side_outputs:
         if not isinstance(tag, OutputTag):
@@ -113,7 +120,7 @@ def plan_process(
     tags = tuple(tag.name for tag in side_outputs)
     broadcast_columns = () if broadcast is None else tuple(broadcast.schema.names)
     job = Job(plan, tuple(key_names), tuple(rows.names), tuple(columns.names), tags, time, broadcast_columns)
-    return ProcessPlan(job, result, tuple(name for name, _ in sides), late, output_event_time, parallelism)
+    return ProcessPlan(job, result, tuple(name for name, _ in sides), late, output_event_time, parallelism, uid)
 
 
 def _check_unkeyed(kind: FunctionKind, parallelism: int | None, late_output: OutputTag | str | None) -> None:

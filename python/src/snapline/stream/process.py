@@ -27,6 +27,7 @@ def process(
     side_outputs: Sequence[OutputTag] = (),
     event_time: str | None = None,
     output_event_time: str | None = None,
+    uid: str | None = None,
 ) -> DataFrame:
     """Runs a function over the rows of a DataFrame, streaming or not, where they are: nothing is shuffled.
 
@@ -39,6 +40,8 @@ def process(
         side_outputs: what else it emits to; each becomes a nullable struct column, see :func:`side_output`.
         event_time: the column that is the time of a row; without it the one that has a watermark.
         output_event_time: the column of the result that carries the watermark on.
+        uid: the name by which a restore finds the state of this operator, wherever it is in the plan. No other
+            operator of the query may have it.
 
     Raises:
         InvalidConfiguration: the function, its states or an argument cannot be.
@@ -57,6 +60,7 @@ def process(
         output_event_time,
         kind=FunctionKind.UNKEYED,
         parallelism=parallelism,
+        uid=uid,
     )
     return plan_frame(frame, (), (), plan)
 
@@ -95,6 +99,7 @@ class BroadcastConnectedStream:
         late_output: OutputTag | str | None = None,
         event_time: str | None = None,
         output_event_time: str | None = None,
+        uid: str | None = None,
     ) -> DataFrame:
         """Runs a function over both. In each micro-batch every partition sees the broadcast rows first.
 
@@ -113,5 +118,6 @@ class BroadcastConnectedStream:
             kind=kind,
             parallelism=parallelism,
             broadcast=self._broadcast.input,
+            uid=uid,
         )
         return plan_frame(self._df, self._keys, self._order, plan, self._broadcast)

@@ -12,11 +12,15 @@ private[snapline] object Frame {
   val MetadataMagic = "SNAPMETA"
   val MergedMagic = "SNAPMERG"
   val CutMagic = "SNAPCUTS"
+  val SavepointMagic = "SNAPSAVE"
   val EndMagic = "SNAPLEND"
   val FormatNumber = 1
 
   /** Of a `_metadata` that names handles in merged files. */
   val MergedFormatNumber = 2
+
+  /** Of the `_metadata` of a savepoint that has files of the store. */
+  val NativeFormatNumber = 2
   val HeaderBytes = 16
   val BlockHeaderBytes = 12
   val TrailerBytes = 32
@@ -28,7 +32,11 @@ private[snapline] object Frame {
   val CodecLz4 = 1
 
   /** The greatest format number that is read of a kind of file. */
-  def newestFormat(magic: String): Int = if (magic == MetadataMagic) MergedFormatNumber else FormatNumber
+  def newestFormat(magic: String): Int = magic match {
+    case MetadataMagic => MergedFormatNumber
+    case SavepointMagic => NativeFormatNumber
+    case _ => FormatNumber
+  }
 
   def buffer(size: Int): ByteBuffer = ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN)
 

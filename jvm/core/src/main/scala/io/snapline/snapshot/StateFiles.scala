@@ -42,6 +42,18 @@ private[snapshot] final class StateFiles(storage: CheckpointStorage) {
       (meta, meta.local.map(_._1).zip(small))
     }
 
+  /** The changelogs that lead to a version, newest first, and the snapshot below them; None is the empty store. */
+  def walk(ref: VersionRef, isBase: VersionRef => Boolean): (Seq[ChangelogMeta], Option[VersionRef]) = {
+    var line = Vector.empty[ChangelogMeta]
+    var at: Option[VersionRef] = Some(ref)
+    while (at.exists(!isBase(_))) {
+      val meta = changelogMeta(at.get)
+      line :+= meta
+      at = meta.parent
+    }
+    (line, at)
+  }
+
   private def reading[A](name: String, magic: String)(body: FrameReader => A): A = {
     val reader = new FrameReader(storage, name, magic)
     try body(reader)

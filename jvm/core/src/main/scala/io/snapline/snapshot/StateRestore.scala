@@ -21,7 +21,7 @@ import io.snapline.storage.CheckpointStorage
   * @param distance
   *   changelogs since the snapshot, and their bytes in storage
   */
-private[snapshot] final case class Restored(
+private[snapline] final case class Restored(
     ref: VersionRef,
     backend: KeyedBackend,
     seen: Set[VersionRef],
@@ -32,7 +32,7 @@ private[snapshot] final case class Restored(
 )
 
 /** Brings a version back from storage (docs/FORMAT.md section 6). Reads only. */
-private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: BackendFactory, check: Origin => Unit) {
+private[snapline] final class StateRestore(storage: CheckpointStorage, factory: BackendFactory, check: Origin => Unit) {
   private val log = LoggerFactory.getLogger(classOf[StateRestore])
   private val files = new StateFiles(storage)
 
@@ -82,7 +82,7 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
     val folder = StoreFolder.list(storage)
     val snapshots = folder.candidates(snapshotVersion, snapshotUid).filter(folder.hasHandle).toSet
     // Snapshots above the one wanted are passed over on the way down to it.
-    val plan = folder.candidates(version, uid).headOption.map(walk(_, snapshots))
+    val plan = folder.candidates(version, uid).headOption.map(files.walk(_, snapshots))
     plan match {
       case Some((line, base @ Some(_))) => load(line, base, folder.refs).fold(throw _, identity)
       case _ =>
@@ -97,11 +97,8 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
 
   private def restore(folder: StoreFolder, ref: VersionRef): Restored = {
     @tailrec def from(aside: Set[VersionRef], failures: Seq[SnaplineException]): Restored = {
-      // A changelog of the version is nearer than a merged file.
-      def isBase(at: VersionRef) =
-        !aside(at) && (folder.handles.contains(at) || !folder.changelogs.contains(at) && folder.isMerged(at))
       val (line, base) =
-        try walk(ref, isBase)
+        try files.walk(ref, at => !aside(at) && folder.isBase(at))
         // That nothing is below a snapshot matters less than what is wrong with it.
         catch { case e: StateNotFound => throw failures.headOption.getOrElse(e) }
       load(line, base, folder.refs) match {
@@ -114,18 +111,6 @@ private[snapshot] final class StateRestore(storage: CheckpointStorage, factory: 
       }
     }
     from(Set.empty, Nil)
-  }
-
-  /** The changelogs to apply, newest first, and the snapshot below them; None is the empty store. */
-  private def walk(ref: VersionRef, isBase: VersionRef => Boolean): (Seq[ChangelogMeta], Option[VersionRef]) = {
-    var line = Vector.empty[ChangelogMeta]
-    var at: Option[VersionRef] = Some(ref)
-    while (at.exists(!isBase(_))) {
-      val meta = files.changelogMeta(at.get)
-      line :+= meta
-      at = meta.parent
-    }
-    (line, at)
   }
 
   /** Left: the snapshot fails, and an older one may serve. What is wrong with a changelog is thrown. */

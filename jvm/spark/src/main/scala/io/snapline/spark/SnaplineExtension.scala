@@ -1,15 +1,17 @@
 package io.snapline.spark
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.execution.python.snapline.KeyedProcessStrategy
-import org.apache.spark.sql.execution.streaming.snapline.{BarrierRule, StartRule}
+import org.apache.spark.sql.execution.python.snapline.{KeyedProcessStrategy, UniqueUids}
+import org.apache.spark.sql.execution.streaming.snapline.{BarrierRule, StartRule, StateOnPath}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.snapline.AnyProviderRule
 
 /** Add this class to `spark.sql.extensions` for keyed functions in Python, and to run Spark's transformWithState on Snapline's store. */
 class SnaplineExtension extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectPlannerStrategy(_ => KeyedProcessStrategy)
+    extensions.injectHintResolutionRule(new StateOnPath(_))
     extensions.injectCheckRule(new StartRule(_))
+    extensions.injectCheckRule(_ => UniqueUids)
     extensions.injectColumnar(_ => BarrierRule)
     extensions.injectColumnar(_ => new AnyProviderRule(classOf[SnaplineStateStoreProvider].getName))
   }

@@ -19,7 +19,14 @@ class OperatorLayoutSpec extends AnyFunSuite {
       FamilyLayout(s"f$i", key, new StructType().add("v", NullType), spec.json, i % 2 == 0, placement)
     }
     val operator =
-      OperatorLayout(2, "op", 5, Seq("state/2/_stateSchema/default/0_x"), Seq(StoreLayout("default", families)))
+      OperatorLayout(
+        2,
+        "op",
+        Some("totals"),
+        5,
+        Seq("state/2/_stateSchema/default/0_x"),
+        Seq(StoreLayout("default", families))
+      )
     val text = JsonMethods.compact(JsonMethods.parse(OperatorLayout.toJson(Seq(operator))).children.head)
     assert(OperatorLayout.fromJson(text) == operator)
     assert(OperatorLayout.fromJson(text).stores.head.families.map(_.spec) == specs.map(_._1))

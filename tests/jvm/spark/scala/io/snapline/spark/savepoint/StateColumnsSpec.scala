@@ -39,7 +39,7 @@ class StateColumnsSpec extends AnyFunSuite {
       true,
       Placement.First
     )
-    val operator = OperatorLayout(3, "op", 2, Nil, Seq(StoreLayout("default", Seq(family))))
+    val operator = OperatorLayout(3, "op", None, 2, Nil, Seq(StoreLayout("default", Seq(family))))
     assert(StateColumns.of(operator, family).catalogString ==
       "struct<partition:int,key_group:int,key:struct<k:bigint>,value:array<struct<v:bigint>>>")
   }

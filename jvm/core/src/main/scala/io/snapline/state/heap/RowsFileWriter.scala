@@ -22,6 +22,9 @@ private[heap] final class RowsFileWriter(file: File, compress: Boolean) extends 
   def put(family: Int, row: Array[Byte]): Unit =
     add(Op.Put, family, row, Row.keyLength(row), row, Row.valueAt(row), Row.valueLength(row), Row.KEY)
 
+  def put(family: Int, key: Array[Byte], value: Array[Byte]): Unit =
+    add(Op.Put, family, key, key.length, value, 0, value.length, 0)
+
   def delete(family: Int, key: Array[Byte]): Unit = add(Op.Delete, family, key, key.length, null, 0, 0, 0)
 
   private def add(

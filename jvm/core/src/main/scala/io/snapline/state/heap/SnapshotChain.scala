@@ -66,7 +66,7 @@ private[heap] final class SnapshotChain(folder: File, settings: HeapSettings) {
   /** Sync phase: a snapshot takes its place in the order. */
   def enqueue(snapshot: HeapSnapshot, bytes: Long): Unit = synchronized {
     number += 1
-    snapshot.name = f"$number%010d-${if (snapshot.isImage) Image else Changes}"
+    snapshot.name = if (snapshot.isImage) imageName(number) else f"$number%010d-$Changes"
     if (snapshot.isImage) {
       imageBytes = bytes
       changeBytes = 0
@@ -164,9 +164,11 @@ private[heap] final class SnapshotChain(folder: File, settings: HeapSettings) {
     }
 }
 
-private object SnapshotChain {
+private[heap] object SnapshotChain {
   private val Image = "image"
   private val Changes = "changes"
+
+  def imageName(number: Long): String = f"$number%010d-$Image"
 
   /** More files would make loading slow, and handles long. */
   private val MostFiles = 30

@@ -17,56 +17,14 @@ import io.snapline.error.StorageFailure
   *   the database's files; deleted by the owner
   */
 final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory: RocksDbMemory) extends AutoCloseable {
-  private val owned = mutable.ArrayBuffer.empty[AutoCloseable]
-  private def own[A <: AutoCloseable](native: A): A = { owned += native; native }
-
-  val statistics: Statistics = own(new Statistics)
-  statistics.setStatsLevel(StatsLevel.EXCEPT_DETAILED_TIMERS)
-  private val filter = own(new BloomFilter(10))
-  private val append = own(new StringAppendOperator(""))
-  private val universal = own(new CompactionOptionsUniversal)
-  universal.setSizeRatio(10).setMinMergeWidth(4).setMaxSizeAmplificationPercent(150)
-  private val familyOptions = own(new ColumnFamilyOptions)
-  familyOptions
-    .setTableFormatConfig(
-      new BlockBasedTableConfig()
-        .setBlockCache(memory.cache)
-        .setFilterPolicy(filter)
-        .setBlockSize(8 << 10)
-        .setCacheIndexAndFilterBlocks(true)
-        .setCacheIndexAndFilterBlocksWithHighPriority(true)
-        .setPinL0FilterAndIndexBlocksInCache(true)
-        .setFormatVersion(5)
-    )
-    .setMergeOperator(append)
-    .setCompressionType(settings.compressionType)
-    .setCompactionStyle(CompactionStyle.UNIVERSAL)
-    .setCompactionOptionsUniversal(universal)
-    .setLevel0FileNumCompactionTrigger(6)
-    .setWriteBufferSize(32L << 20)
-    // A memtable takes this much at once, and most stores are small.
-    .setArenaBlockSize(128L << 10)
-    .setMemtablePrefixBloomSizeRatio(0.05)
-    .setMemtableWholeKeyFiltering(true)
-
-  private val databaseOptions = own(new DBOptions)
-  databaseOptions
-    .setCreateIfMissing(true)
-    .setCreateMissingColumnFamilies(true)
-    .setAtomicFlush(true)
-    .setWriteBufferManager(memory.writeBuffers)
-    .setStatistics(statistics)
-    .setMaxBackgroundJobs(2)
-    .setInfoLogLevel(InfoLogLevel.WARN_LEVEL)
-    .setKeepLogFileNum(1)
-    .setStatsDumpPeriodSec(0)
-    .setStatsPersistPeriodSec(0)
+  private val options = new RocksDbOptions(settings, memory)
+  val statistics: Statistics = options.statistics
 
   /** Without a log: what is lost with the process is in the changelog. */
-  private val writes = own(new WriteOptions)
+  private val writes = options.own(new WriteOptions)
   writes.setDisableWAL(true)
-  val reads: ReadOptions = own(new ReadOptions)
-  private val flush = own(new FlushOptions)
+  val reads: ReadOptions = options.own(new ReadOptions)
+  private val flush = options.own(new FlushOptions)
   flush.setWaitForFlush(true)
 
   private val handles = mutable.LinkedHashMap.empty[String, ColumnFamilyHandle]
@@ -74,7 +32,7 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
     try open()
     catch {
       case e: RocksDBException =>
-        closeOwned()
+        options.close()
         throw new StorageFailure(
           s"RocksDB cannot open $folder: ${e.getMessage}.",
           "see to space and permissions of the executor's local disk (spark.local.dir).",
@@ -85,13 +43,13 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
   private def open(): RocksDB = {
     val existing =
       if (new File(folder, "CURRENT").exists()) {
-        val options = new Options()
-        try RocksDB.listColumnFamilies(options, folder.getPath).asScala.toSeq
-        finally options.close()
+        val plain = new Options()
+        try RocksDB.listColumnFamilies(plain, folder.getPath).asScala.toSeq
+        finally plain.close()
       } else Seq(RocksDB.DEFAULT_COLUMN_FAMILY)
-    val descriptors = existing.map(new ColumnFamilyDescriptor(_, familyOptions))
+    val descriptors = existing.map(new ColumnFamilyDescriptor(_, options.family))
     val opened = new JArrayList[ColumnFamilyHandle]()
-    val database = RocksDB.open(databaseOptions, folder.getPath, descriptors.asJava, opened)
+    val database = RocksDB.open(options.database, folder.getPath, descriptors.asJava, opened)
     existing.zip(opened.asScala).foreach { case (name, handle) => handles(new String(name, "UTF-8")) = handle }
     database
   }
@@ -101,7 +59,7 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
   def family(name: String): ColumnFamilyHandle = synchronized {
     handles.getOrElseUpdate(
       name,
-      db.createColumnFamily(new ColumnFamilyDescriptor(name.getBytes("UTF-8"), familyOptions))
+      db.createColumnFamily(new ColumnFamilyDescriptor(name.getBytes("UTF-8"), options.family))
     )
   }
 
@@ -118,6 +76,18 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
     finally batch.close()
   }
 
+  /** Takes table files over, as the newest of a family. */
+  def ingest(name: String, files: Seq[File]): Unit = {
+    val ingestion = new IngestExternalFileOptions()
+    try {
+      ingestion.setMoveFiles(true).setSnapshotConsistency(false)
+      db.ingestExternalFile(family(name), files.map(_.getPath).asJava, ingestion)
+    } finally ingestion.close()
+  }
+
+  /** Merges all that a family has. */
+  def compact(name: String): Unit = db.compactRange(family(name))
+
   def flushAll(): Unit = db.flush(flush, synchronized(new JArrayList(handles.values.asJavaCollection)))
 
   def hardLink(target: File): Unit = {
@@ -132,8 +102,6 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
     db.cancelAllBackgroundWork(true)
     handles.values.foreach(_.close())
     db.close()
-    closeOwned()
+    options.close()
   }
-
-  private def closeOwned(): Unit = owned.reverseIterator.foreach(_.close())
 }

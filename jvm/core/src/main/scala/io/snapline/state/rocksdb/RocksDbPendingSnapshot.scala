@@ -33,9 +33,7 @@ private[rocksdb] final class RocksDbPendingSnapshot(target: File, backend: Rocks
         failure
       )
     }
-    val files = target.listFiles().toSeq.sortBy(_.getName)
-    val (tables, rest) = files.partition(_.getName.endsWith(".sst"))
-    LocalSnapshot(target, tables, rest.filter(file => RocksDbPendingSnapshot.small(file.getName)))
+    RocksDbPendingSnapshot.read(target)
   }
 
   override def discard(): Unit = {
@@ -44,8 +42,15 @@ private[rocksdb] final class RocksDbPendingSnapshot(target: File, backend: Rocks
   }
 }
 
-private object RocksDbPendingSnapshot {
+private[rocksdb] object RocksDbPendingSnapshot {
+
+  /** What lies in a folder that RocksDB made a checkpoint in. */
+  def read(folder: File): LocalSnapshot = {
+    val files = folder.listFiles().toSeq.sortBy(_.getName)
+    val (tables, rest) = files.partition(_.getName.endsWith(".sst"))
+    LocalSnapshot(folder, tables, rest.filter(file => small(file.getName)))
+  }
 
   /** Logs are empty (changes bypass them) and may be left out. */
-  def small(name: String): Boolean = name == "CURRENT" || name.startsWith("MANIFEST-") || name.startsWith("OPTIONS-")
+  private def small(name: String): Boolean = name == "CURRENT" || name.startsWith("MANIFEST-") || name.startsWith("OPTIONS-")
 }

@@ -15,6 +15,8 @@ import org.json4s.jackson.JsonMethods
   *   number of partitions, without keys; None: as many as the query's other state has
   * @param broadcast
   *   whether there is a broadcast stream
+  * @param uid
+  *   the name by which a restore finds the operator again, wherever it is in the plan
   */
 final case class KeyedSpec(
     function: String,
@@ -27,7 +29,8 @@ final case class KeyedSpec(
     keyed: Boolean = true,
     operatorStates: Seq[OperatorStateSpec] = Nil,
     parallelism: Option[Int] = None,
-    broadcast: Boolean = false
+    broadcast: Boolean = false,
+    uid: Option[String] = None
 ) {
   def arrow: Boolean = mode == KeyedSpec.Arrow
   def grouped: Boolean = mode == KeyedSpec.Batch
@@ -35,7 +38,7 @@ final case class KeyedSpec(
   override def toString: String = {
     val named = states.map(state => s"${state.name} ${state.kind}") ++
       operatorStates.map(state => s"${state.name} ${state.mode}")
-    s"$function(${named.mkString(", ")})"
+    s"${uid.fold("")(_ + ": ")}$function(${named.mkString(", ")})"
   }
 }
 
@@ -60,7 +63,8 @@ object KeyedSpec {
         case JInt(number) => Some(number.toInt)
         case _ => None
       },
-      spec \ "broadcast" == JBool(true)
+      spec \ "broadcast" == JBool(true),
+      text(spec \ "uid")
     )
   }
 

@@ -204,7 +204,7 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
 
 private[spark] object CheckpointFolder {
   private val Threads = 4
-  private[plugin] val Own = "snapline"
+  private[spark] val Own = "snapline"
 
   /** As the Python package names it: there from the first start with unaligned checkpoints on. */
   private[plugin] val UnalignedMark = "unaligned"

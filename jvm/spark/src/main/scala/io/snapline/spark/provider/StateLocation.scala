@@ -2,7 +2,6 @@ package io.snapline.spark.provider
 
 import java.io.File
 import java.util.UUID
-import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -14,9 +13,7 @@ import io.snapline.checkpoint.{StateHandle, StoreId}
 import io.snapline.error.{SnaplineException, StateNotFound}
 import io.snapline.snapshot._
 import io.snapline.spark.plugin.{CheckpointFolder, DriverChannel, DriverMemoryStorage, TaskBarrier}
-import io.snapline.state.{KeyedBackend, LocalFolder}
-import io.snapline.state.heap.HeapBackend
-import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings}
+import io.snapline.state.LocalFolder
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
 /** Where the state of one store lives: its folder in the checkpoint, and a folder on the executor's disk, which this owns and deletes. */
@@ -35,17 +32,7 @@ private[spark] final class StateLocation(
   private val files = new HadoopCheckpointStorage(id.storeCheckpointLocation(), configuration)
   private val withMerged = new MergedStorage(files, storeId.folder, sharing.get.files, () => mayBeMerged)
   private lazy val local = StateInternals.localFolder(s"snapline-${id.operatorId}-${id.partitionId}-${id.storeName}")
-  private val number = new AtomicInteger
-
-  private val factory = new BackendFactory {
-    override def kind: String = backend
-
-    override def newFolder(): File = new File(local, s"db-${number.incrementAndGet()}")
-
-    override def open(folder: File, restored: Boolean): KeyedBackend =
-      if (kind == HeapBackend.Kind) new HeapBackend(folder, restored, settings.backend.heap, shared.heap)
-      else new RocksDbBackend(folder, restored, RocksDbSettings(settings.compression), shared.native, shared.pages)
-  }
+  private val factory = new LocalBackends(backend, local, settings)
 
   /** A task that belongs to no query reads, and cannot know by which backend the state was written. */
   private lazy val backend: String = {

@@ -10,7 +10,7 @@ import io.snapline.snapshot.Origin
   * @param backend
   *   by its name in the files
   */
-private[provider] final class StateProperties(conf: StateStoreConf, maxParallelism: Int, backend: String) {
+private[spark] final class StateProperties(conf: StateStoreConf, maxParallelism: Int, backend: String) {
   import StateProperties._
 
   val written: Map[String, String] = Map(
@@ -38,7 +38,7 @@ private[provider] final class StateProperties(conf: StateStoreConf, maxParalleli
     }
 }
 
-private[provider] object StateProperties {
+private[spark] object StateProperties {
   private val Encoding = "encoding"
   private val RowChecksum = "rowChecksum"
   private val MaxParallelism = "maxParallelism"

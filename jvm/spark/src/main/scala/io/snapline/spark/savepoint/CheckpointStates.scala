@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.streaming.state.snapline.OperatorFiles
 import org.apache.spark.sql.internal.SQLConf
 
 import io.snapline.error.IncompatibleState
-import io.snapline.spark.operator.{OperatorMark, StateMigration}
+import io.snapline.spark.operator.{OperatorMark, OperatorUid, StateMigration}
 
 /** Finds out, from the files Spark keeps beside the state, which states a checkpoint has. */
 private[savepoint] final class CheckpointStates(
@@ -73,7 +73,8 @@ private[savepoint] final class CheckpointStates(
     val own = metadata.stateStoresMetadata.headOption.filter(_ =>
       stores.exists(_.families.exists(_.name == OperatorMark.Family))
     )
-    OperatorLayout(id, name, if (isSingle) 1 else own.fold(parallelism)(_.numPartitions), files, stores)
+    val partitions = if (isSingle) 1 else own.fold(parallelism)(_.numPartitions)
+    OperatorLayout(id, name, OperatorUid.of(metadata), partitions, files, stores)
   }
 
   /** A keyed function whose schemas have changed notes in each partition which ones its values have. */

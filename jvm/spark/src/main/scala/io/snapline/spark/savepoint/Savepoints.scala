@@ -8,9 +8,11 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkException
 import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
-import org.apache.spark.sql.execution.streaming.state.{InMemoryStateSchemaProvider, StateSchemaMetadata, StateStoreConf}
+import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 
@@ -24,17 +26,28 @@ import io.snapline.spark.provider.ProviderSettings
   */
 object Savepoints {
 
-  /** The operators of a checkpoint as of a batch, a JSON array. */
-  def operators(session: SparkSession, checkpoint: String, batch: Long, offsetMetadata: String): String = {
+  /** The state of a checkpoint folder, as [[FoundState.json]].
+    *
+    * @param number
+    *   of a checkpoint; 0: the newest state that is whole
+    */
+  def find(session: SparkSession, checkpoint: String, number: Long): String =
+    new StateFinder(session, checkpoint).find(if (number == 0) None else Some(number), readBack = true).json
+
+  /** The stateful operators that a query will have, as they would stand in a checkpoint folder that it has not yet: Spark plans a first batch of it, which writes
+    * them into the folder, and nothing runs.
+    *
+    * @param offsetMetadata
+    *   the settings that the query will go on with
+    * @param folder
+    *   new; whoever calls removes it
+    */
+  def planned(query: DataFrame, outputMode: OutputMode, offsetMetadata: String, folder: String): String = {
+    val session = SessionInternals.copyOf(query.sparkSession)
+    SessionInternals.planFirstBatch(session, query, outputMode, offsetMetadata, folder)
     val settings = SessionInternals.settingsOfBatch(session, offsetMetadata)
-    OperatorLayout.toJson(
-      new CheckpointStates(
-        new Path(checkpoint),
-        batch,
-        SessionInternals.hadoopConfiguration(session),
-        settings
-      ).operators
-    )
+    val configuration = SessionInternals.hadoopConfiguration(session)
+    OperatorLayout.toJson(new CheckpointStates(new Path(folder), 0, configuration, settings).operators)
   }
 
   /** A session like this one with some settings of its own. */
@@ -47,7 +60,7 @@ object Savepoints {
   def maxParallelism(session: SparkSession): Int =
     ProviderSettings.maxParallelism(SessionInternals.hadoopConfiguration(session))
 
-  /** A state as a table.
+  /** A state of a checkpoint as a table.
     *
     * @param uids
     *   by partition, which attempt to read; empty where no one knows
@@ -62,17 +75,33 @@ object Savepoints {
       family: String,
       uids: java.util.Map[Integer, String]
   ): DataFrame = {
+    val layout = OperatorLayout.fromJson(operator)
+    val (found, kept) = stateOf(layout, store, family)
+    val named = uids.asScala.map { case (partition, uid) => partition.intValue -> uid }.toMap
+    SessionInternals.frame(session, state(session, checkpoint, version, offsetMetadata, layout, found, kept, named))
+  }
+
+  private[savepoint] def state(
+      session: SparkSession,
+      checkpoint: String,
+      version: Long,
+      offsetMetadata: String,
+      operator: OperatorLayout,
+      store: StoreLayout,
+      family: FamilyLayout,
+      uids: Map[Int, String]
+  ): StateTable = {
     val settings = SessionInternals.settingsOfBatch(session, offsetMetadata)
     // In checkpoint format 1 a provider takes whichever attempt is the latest; in format 2 it takes the one it is told.
     settings.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, if (uids.isEmpty) 1 else 2)
-    val task = storeTask(session, checkpoint, OperatorLayout.fromJson(operator), store, settings)
-    val layout = task.store.family(family).getOrElse(throw new NoSuchElementException(family))
-    val named = uids.asScala.map { case (partition, uid) => partition.intValue -> uid }.toMap
-    val scan = new StateScan(task, layout, version, named, maxParallelism(session))
-    val partitions = task.operator.parallelism
-    val rows = session.sparkContext.parallelize(0 until partitions, partitions).mapPartitions(_.flatMap(scan.rows(_)))
-    SessionInternals.frame(session, rows, StateColumns.of(task.operator, layout))
+    val task = storeTask(session, checkpoint, operator, store.name, settings)
+    val scan = new StateScan(task, family, version, uids, maxParallelism(session))
+    new StateTable(scan, operator, family, s"state ${store.nameOf(family)} of ${operator.title} in $checkpoint")
   }
+
+  private def stateOf(operator: OperatorLayout, store: String, family: String): (StoreLayout, FamilyLayout) =
+    operator.store(store).flatMap(found => found.family(family).map(found -> _))
+      .getOrElse(throw new NoSuchElementException(s"$store, $family"))
 
   /** Writes a table as Parquet, with times as they are. */
   def writeParquet(rows: DataFrame, folder: String): Unit = {
@@ -88,18 +117,35 @@ object Savepoints {
   )
 
   /** A state of a savepoint as a table. Its columns have to be those that the layout says. */
-  def readParquet(session: SparkSession, folder: String, operator: String, store: String, family: String): DataFrame = {
+  def readParquet(
+      session: SparkSession,
+      savepoint: String,
+      operator: String,
+      store: String,
+      family: String
+  ): DataFrame = {
     val layout = OperatorLayout.fromJson(operator)
-    val state = layout.store(store).flatMap(_.family(family)).getOrElse(throw new NoSuchElementException(family))
-    val wanted = StateColumns.of(layout, state)
+    val (found, kept) = stateOf(layout, store, family)
+    SessionInternals.frame(session, files(session, savepoint, layout, found, kept))
+  }
+
+  private[savepoint] def files(
+      session: SparkSession,
+      savepoint: String,
+      operator: OperatorLayout,
+      store: StoreLayout,
+      family: FamilyLayout
+  ): StateFiles = {
+    val folder = s"$savepoint/${SavepointStates.folder(operator.id, store.nameOf(family))}"
+    val wanted = StateColumns.of(operator, family)
     val found = columns(session, folder)
     if (!found.contains(wanted.catalogString)) {
       throw new IncompatibleState(
-        s"$folder has the columns ${found.getOrElse("of several states")}; state $family of ${layout.title} has ${wanted.catalogString}.",
+        s"$folder has the columns ${found.getOrElse("of several states")}; state ${family.name} of ${operator.title} has ${wanted.catalogString}.",
         "give it these columns, in this order."
       )
     }
-    session.read.schema(wanted).parquet(folder)
+    new StateFiles(session, folder, operator, family, wanted)
   }
 
   /** None: its files differ. */
@@ -111,7 +157,7 @@ object Savepoints {
   def place(entries: DataFrame, operator: String, store: String, family: String): DataFrame = {
     val session = entries.sparkSession
     val layout = OperatorLayout.fromJson(operator)
-    val state = layout.store(store).flatMap(_.family(family)).getOrElse(throw new NoSuchElementException(family))
+    val state = stateOf(layout, store, family)._2
     val wanted = StateColumns.of(layout, state)
     val (found, due) = (entries.schema, StructType(wanted.fields.drop(2)))
     if (found.catalogString != due.catalogString) {
@@ -128,6 +174,8 @@ object Savepoints {
 
   /** Writes one store of an operator, all its partitions, from tables in the order of the store's states.
     *
+    * @param format
+    *   of the checkpoint: in format 2 a store says which attempt it made, and Spark's own names its files by it
     * @return
     *   by partition, the uid of the version written
     */
@@ -139,13 +187,20 @@ object Savepoints {
       operator: String,
       store: String,
       parallelism: Int,
+      format: Int,
       states: java.util.List[DataFrame]
   ): java.util.List[String] = {
     val settings = SessionInternals.settingsOfBatch(session, offsetMetadata)
-    // So that it says which attempt it made, whatever format the checkpoint has.
-    settings.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, 2)
+    settings.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, format)
     val task = storeTask(session, checkpoint, OperatorLayout.fromJson(operator), store, settings)
     new StateLoad(task, version, parallelism).run(states.asScala.toSeq).asJava
+  }
+
+  /** A state that has no entries yet. */
+  def empty(session: SparkSession, operator: String, store: String, family: String): DataFrame = {
+    val layout = OperatorLayout.fromJson(operator)
+    val state = stateOf(layout, store, family)._2
+    SessionInternals.frame(session, session.sparkContext.emptyRDD[InternalRow], StateColumns.of(layout, state))
   }
 
   private def storeTask(
@@ -157,20 +212,13 @@ object Savepoints {
   ): StoreTask = {
     val configuration = SessionInternals.hadoopConfiguration(session)
     val layout = operator.store(store).getOrElse(throw new NoSuchElementException(store))
-    val schemas =
-      if (operator.schemaFiles.isEmpty || !layout.hasFamilies) None
-      else Some(new InMemoryStateSchemaProvider(StateSchemaMetadata.createStateSchemaMetadata(
-        checkpoint,
-        configuration,
-        operator.schemaFiles.map(file => new Path(checkpoint, file).toString).toList
-      )))
     new StoreTask(
       checkpoint,
       operator,
       layout,
       StateStoreConf(settings),
       new SerializableConfiguration(configuration),
-      schemas
+      StoreSchemas.of(checkpoint, operator, layout, configuration)
     )
   }
 

@@ -36,16 +36,23 @@ final case class StoreLayout(name: String, families: Seq[FamilyLayout]) {
   def hasFamilies: Boolean = families.exists(_.name != StateStore.DEFAULT_COL_FAMILY_NAME)
 
   def family(name: String): Option[FamilyLayout] = families.find(_.name == name)
+
+  /** What people call a state: Spark's operators name either the store or the family. */
+  def nameOf(family: FamilyLayout): String =
+    if (family.name == StateStore.DEFAULT_COL_FAMILY_NAME) name else family.name
 }
 
 /** A stateful operator: its states, and over how many partitions each store is spread.
   *
+  * @param uid
+  *   the name that its query gave it
   * @param schemaFiles
   *   Spark's schema files, relative to the checkpoint, where the operator keeps several
   */
 final case class OperatorLayout(
     id: Long,
     name: String,
+    uid: Option[String],
     parallelism: Int,
     schemaFiles: Seq[String],
     stores: Seq[StoreLayout]
@@ -53,11 +60,19 @@ final case class OperatorLayout(
   def store(name: String): Option[StoreLayout] = stores.find(_.name == name)
 
   /** What it is called in messages. */
-  def title: String = s"operator $id ($name)"
+  def title: String = s"operator $id (${uid.getOrElse(name)})"
+
+  /** Whether it has this number, uid or name. */
+  def isCalled(wanted: String): Boolean = wanted == id.toString || uid.contains(wanted) || wanted == name
+
+  /** Of its stores, in the order in which Spark's commit log has the ids of a partition. */
+  def storesInCommits: Seq[String] = stores.map(_.name).sortBy(OperatorLayout.JoinStores.indexOf(_))
 }
 
 /** To and from JSON: in this form the layout travels to Python, and stands in a savepoint's `_metadata`. */
 object OperatorLayout {
+  private val JoinStores =
+    for (side <- Seq("left", "right"); name <- Seq("keyToNumValues", "keyWithIndexToValue")) yield s"$side-$name"
 
   def toJson(operators: Seq[OperatorLayout]): String = JsonMethods.compact(JArray(operators.map(operator).toList))
 
@@ -69,6 +84,7 @@ object OperatorLayout {
   private def operator(o: OperatorLayout): JObject = JObject(
     "id" -> JInt(o.id),
     "name" -> JString(o.name),
+    "uid" -> o.uid.fold[JValue](JNothing)(JString(_)),
     "parallelism" -> JInt(o.parallelism),
     "schemaFiles" -> JArray(o.schemaFiles.map(JString(_)).toList),
     "stores" -> JArray(o.stores.map { store =>
@@ -102,6 +118,7 @@ object OperatorLayout {
     OperatorLayout(
       (json \ "id").extract[Long],
       (json \ "name").extract[String],
+      (json \ "uid").extract[Option[String]],
       (json \ "parallelism").extract[Int],
       (json \ "schemaFiles").extract[List[String]],
       (json \ "stores").children.map { store =>

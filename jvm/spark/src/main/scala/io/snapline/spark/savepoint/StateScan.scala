@@ -9,8 +9,6 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.execution.streaming.state.{StateStore, UnsafeRowPair}
 import org.slf4j.LoggerFactory
 
-import io.snapline.error.IncompatibleState
-
 /** Reads one state of one version, partition by partition; runs in tasks. A key that is not where its hash says is an error: it would be lost if the state
   * were spread anew.
   *
@@ -26,7 +24,31 @@ private[savepoint] final class StateScan(
 ) extends Serializable {
 
   /** Owned by the running task, whose end closes the store. */
-  def rows(partition: Int): Iterator[InternalRow] = {
+  def rows(partition: Int): Iterator[InternalRow] = open(partition).fold(Iterator.empty[InternalRow]) { store =>
+    val toRow = new EntryRows(task.operator, family, partition, maxParallelism)
+    if (family.multi) lists(store).map { case (key, values) => toRow(key, values) }
+    else store.iterator(family.name).map(entry => toRow(entry.key, entry.value))
+  }
+
+  /** The entry of one key, if there is one.
+    *
+    * @param key
+    *   the bytes of its row
+    */
+  def row(partition: Int, key: Array[Byte]): Iterator[InternalRow] = {
+    val wanted = new UnsafeRow(family.key.length)
+    wanted.pointTo(key, key.length)
+    open(partition).iterator.flatMap { store =>
+      val toRow = new EntryRows(task.operator, family, partition, maxParallelism)
+      if (family.multi) {
+        val values = store.valuesIterator(wanted, family.name).map(_.copy()).toArray[Any]
+        if (values.isEmpty) None else Some(toRow(wanted, new GenericArrayData(values)))
+      } else Option(store.get(wanted, family.name)).map(toRow(wanted, _))
+    }
+  }
+
+  /** None: the partition does not have the state. */
+  private def open(partition: Int): Option[StateStore] = {
     val provider = task.provider(partition)
     TaskContext.get().addTaskCompletionListener[Unit](_ => provider.close())
     val store = provider.getStore(version, uids.get(partition))
@@ -37,12 +59,10 @@ private[savepoint] final class StateScan(
     if (task.store.hasFamilies) {
       // A state of a keyed function may be missing here, as long as its schema has not changed.
       if (family.placement == Placement.Every && !store.allColumnFamilyNames.contains(family.name))
-        return Iterator.empty
+        return None
       task.declare(family, store)
     }
-    val toRow = new EntryRows(task.operator, family, partition, maxParallelism)
-    if (family.multi) lists(store).map { case (key, values) => toRow(key, values) }
-    else store.iterator(family.name).map(entry => toRow(entry.key, entry.value))
+    Some(store)
   }
 
   /** The values of a key come one after another. */
@@ -73,7 +93,9 @@ private final class EntryRows(operator: OperatorLayout, family: FamilyLayout, pa
   private val nothing = new GenericInternalRow(Array[Any](null))
 
   def apply(key: UnsafeRow, value: Any): InternalRow = {
-    place.of(key).filter(_ != partition).foreach(misplaced)
+    place.of(key).filter(_ != partition).foreach { found =>
+      throw KeyHash.misplaced(operator, family, partition, found)
+    }
     val row = new GenericInternalRow(4)
     row.update(0, partition)
     row.update(1, group.of(key).map(Int.box).orNull)
@@ -81,9 +103,4 @@ private final class EntryRows(operator: OperatorLayout, family: FamilyLayout, pa
     row.update(3, if (family.value.isEmpty) nothing else value)
     row
   }
-
-  private def misplaced(place: Int): Nothing = throw new IncompatibleState(
-    s"A key in partition $partition of state ${family.name} of ${operator.title} belongs to partition $place of ${operator.parallelism}.",
-    "report it with the query's plan: by what this operator spreads its keys was taken wrongly, or the checkpoint was changed by hand."
-  )
 }

@@ -221,6 +221,14 @@ private[snapline] class KeyedProcessExec(
     }
   }
 
+  override def operatorStateMetadata(stateSchemaPaths: List[List[String]]): OperatorStateMetadata =
+    OperatorUid.in(super.operatorStateMetadata(stateSchemaPaths), spec.uid)
+
+  override def validateNewMetadata(before: OperatorStateMetadata, now: OperatorStateMetadata): Unit = {
+    OperatorUid.check(before, now)
+    super.validateNewMetadata(before, now)
+  }
+
   def histories: Seq[SchemaHistory] =
     if (isStreaming && !usesAvro) KeyedStateSchemas.histories(getStateInfo, KeyedFamilies.of(spec, keySchema)) else Nil
 

@@ -1,15 +1,21 @@
 package org.apache.spark.sql.execution.streaming
 package snapline
 
+import java.util.UUID
+
 import org.apache.hadoop.conf.Configuration
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
+import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, WatermarkPropagator}
 import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
 
 /** What only Spark's own packages may ask a session. */
@@ -25,11 +31,44 @@ object SessionInternals {
     settings
   }
 
+  /** Plans the batch 0 of a query as if it had this checkpoint folder: Spark writes down its operators and the schemas of their states. */
+  def planFirstBatch(
+      session: SparkSession,
+      query: DataFrame,
+      outputMode: OutputMode,
+      offsetMetadata: String,
+      folder: String
+  ): Unit = {
+    val batch = OffsetSeqMetadata(offsetMetadata)
+    val own = session.asInstanceOf[classic.SparkSession]
+    OffsetSeqMetadata.setSessionConf(batch, own.sessionState.conf)
+    val execution = new IncrementalExecution(
+      own,
+      query.asInstanceOf[classic.DataFrame].queryExecution.analyzed,
+      outputMode,
+      s"$folder/state",
+      UUID.randomUUID(),
+      UUID.randomUUID(),
+      currentBatchId = 0,
+      prevOffsetSeqMetadata = None,
+      offsetSeqMetadata = batch,
+      watermarkPropagator = WatermarkPropagator.noop(),
+      isFirstBatch = true
+    )
+    // The rule that numbers operators, and no more: those that come after it would take this for a batch that runs.
+    own.withActive(execution.state(execution.sparkPlan)): Unit
+  }
+
   /** A session of the same settings, to change some for one job. */
   def copyOf(session: SparkSession): SparkSession = session.asInstanceOf[classic.SparkSession].cloneSession()
 
   def frame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =
     session.asInstanceOf[classic.SparkSession].internalCreateDataFrame(rows, schema)
+
+  def frame(session: SparkSession, table: Table): DataFrame = classic.Dataset.ofRows(
+    session.asInstanceOf[classic.SparkSession],
+    DataSourceV2Relation.create(table, None, None)
+  )
 
   def internalRows(frame: DataFrame): RDD[InternalRow] = frame.asInstanceOf[classic.DataFrame].queryExecution.toRdd
 }

@@ -1,0 +1,66 @@
+package io.snapline.state.rocksdb
+
+import scala.collection.mutable
+
+import org.rocksdb._
+
+/** How RocksDB is set for every store: the native objects that say it. Owned by whoever made them, and closed after what was opened with them, in
+  * the reverse order of their making.
+  */
+private[rocksdb] final class RocksDbOptions(settings: RocksDbSettings, memory: RocksDbMemory) extends AutoCloseable {
+  private val owned = mutable.ArrayBuffer.empty[AutoCloseable]
+
+  /** Closed with the others. */
+  def own[A <: AutoCloseable](native: A): A = { owned += native; native }
+
+  val statistics: Statistics = own(new Statistics)
+  statistics.setStatsLevel(StatsLevel.EXCEPT_DETAILED_TIMERS)
+  private val filter = own(new BloomFilter(10))
+  private val append = own(new StringAppendOperator(""))
+  private val universal = own(new CompactionOptionsUniversal)
+  universal.setSizeRatio(10).setMinMergeWidth(4).setMaxSizeAmplificationPercent(150)
+
+  val family: ColumnFamilyOptions = own(new ColumnFamilyOptions)
+  family
+    .setTableFormatConfig(
+      new BlockBasedTableConfig()
+        .setBlockCache(memory.cache)
+        .setFilterPolicy(filter)
+        .setBlockSize(8 << 10)
+        .setCacheIndexAndFilterBlocks(true)
+        .setCacheIndexAndFilterBlocksWithHighPriority(true)
+        .setPinL0FilterAndIndexBlocksInCache(true)
+        .setFormatVersion(5)
+    )
+    .setMergeOperator(append)
+    .setCompressionType(settings.compressionType)
+    .setCompactionStyle(CompactionStyle.UNIVERSAL)
+    .setCompactionOptionsUniversal(universal)
+    .setLevel0FileNumCompactionTrigger(RocksDbOptions.RunsToCompact)
+    .setWriteBufferSize(32L << 20)
+    // A memtable takes this much at once, and most stores are small.
+    .setArenaBlockSize(128L << 10)
+    .setMemtablePrefixBloomSizeRatio(0.05)
+    .setMemtableWholeKeyFiltering(true)
+
+  val database: DBOptions = own(new DBOptions)
+  database
+    .setCreateIfMissing(true)
+    .setCreateMissingColumnFamilies(true)
+    .setAtomicFlush(true)
+    .setWriteBufferManager(memory.writeBuffers)
+    .setStatistics(statistics)
+    .setMaxBackgroundJobs(2)
+    .setInfoLogLevel(InfoLogLevel.WARN_LEVEL)
+    .setKeepLogFileNum(1)
+    .setStatsDumpPeriodSec(0)
+    .setStatsPersistPeriodSec(0)
+
+  override def close(): Unit = owned.reverseIterator.foreach(_.close())
+}
+
+private[rocksdb] object RocksDbOptions {
+
+  /** So many sorted runs of a family are merged in the background. */
+  val RunsToCompact = 6
+}

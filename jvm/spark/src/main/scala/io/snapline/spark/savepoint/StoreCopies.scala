@@ -1,0 +1,42 @@
+package io.snapline.spark.savepoint
+
+import java.util.concurrent.{Callable, ExecutionException, Executors}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.TaskContext
+import org.apache.spark.util.SerializableConfiguration
+
+import io.snapline.checkpoint.StoreId
+import io.snapline.snapshot.{CopiedVersion, VersionCopy}
+
+/** Copies versions of stores, file by file, in tasks of some threads each. */
+private[savepoint] final class StoreCopies(from: String, to: String, configuration: SerializableConfiguration)
+    extends Serializable {
+
+  /** One task's. What is left of a failure lies in a folder that nobody takes for whole.
+    *
+    * @param stores
+    *   and which store each is to be there
+    */
+  def run(stores: Seq[(StoreVersion, StoreId)]): Seq[CopiedVersion] = {
+    val (source, target) = (new StoreFolders(from, configuration.value), new StoreFolders(to, configuration.value))
+    // A task that died has left files under the names that this one gives.
+    val isAgain = Option(TaskContext.get()).exists(_.attemptNumber() > 0)
+    val copies = stores.map { case (store, id) =>
+      val each: Callable[CopiedVersion] = () =>
+        new VersionCopy(source.of(store.id), target.files(id), isAgain).run(store.version, store.uid)
+      each
+    }
+    val threads = Executors.newFixedThreadPool(math.max(1, math.min(stores.size, StoreCopies.Threads)))
+    try threads.invokeAll(copies.asJava).asScala.map(_.get).toSeq
+    catch { case e: ExecutionException => throw e.getCause }
+    finally threads.shutdownNow(): Unit
+  }
+}
+
+private object StoreCopies {
+
+  /** An object store answers slowly, and many at once. */
+  val Threads = 8
+}

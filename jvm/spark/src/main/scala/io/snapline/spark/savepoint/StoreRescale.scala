@@ -1,0 +1,101 @@
+package io.snapline.spark.savepoint
+
+import java.io.File
+
+import org.apache.spark.sql.execution.streaming.state.StateSchemaProvider
+
+import io.snapline.checkpoint.StoreId
+import io.snapline.error.IncompatibleState
+import io.snapline.snapshot.StoreAssembly
+import io.snapline.spark.provider.LocalBackends
+import io.snapline.state.ColumnFamily
+
+/** Puts the partitions of a new checkpoint folder together of the rows of others, byte for byte as they are kept; travels to the executors.
+  *
+  * Old partitions are read one after the other, each family in the order of its keys: so each gives each new partition a run of rows in order, and
+  * nothing is sorted or held in memory.
+  *
+  * @param to
+  *   the new folder
+  * @param version
+  *   of the stores there
+  * @param schemas
+  *   by operator and store, where Avro encoding looks up evolved schemas
+  * @param keyless
+  *   the states that are not spread by a key
+  */
+private[savepoint] final class StoreRescale(
+    reader: StoredRows,
+    to: String,
+    version: Long,
+    schemas: Map[(Long, String), Option[StateSchemaProvider]],
+    keyless: Map[(Long, String), GivenStates]
+) extends Serializable {
+
+  /** One task's; returns the uids of the stores it wrote. */
+  def run(share: StoreShare): Seq[(StoreId, String)] =
+    if (staysAsItIs(share)) {
+      val ids = share.targets.map(idIn(share, _))
+      val copied = new StoreCopies(reader.from, to, reader.configuration).run(share.sources.zip(ids))
+      ids.zip(copied.map(_.ref.uid))
+    } else reader.inFolder("snapline-rescale")(spread(share, _))
+
+  /** Then its files will do. A list that everybody gets whole is another one afterwards, though. */
+  private def staysAsItIs(share: StoreShare): Boolean =
+    share.sources.nonEmpty && share.operator.partitions == share.operator.layout.parallelism &&
+      share.sources.forall(source => source.version == version && reader.kind(source) == reader.settings.backend.kind) &&
+      !share.store.families.exists(_.placement == Placement.Dealt(union = true))
+
+  private def idIn(share: StoreShare, partition: Int) = StoreId(share.operator.id, partition, share.store.name)
+
+  private def spread(share: StoreShare, local: File): Seq[(StoreId, String)] = {
+    val backends = new LocalBackends(reader.settings.backend.kind, new File(local, "targets"), reader.settings)
+    val assemblies = new Array[StoreAssembly](share.operator.partitions)
+    try {
+      share.targets.foreach(target => assemblies(target) = new StoreAssembly(backends.newBuilder()))
+      val key = (share.operator.layout.id, share.store.name)
+      val encodings = reader.encodings(share.operator.layout, share.store, schemas(key))
+      val routes = new KeyRoutes(share.operator, encodings, reader.settings.maxParallelism)
+      share.sources.foreach { source =>
+        reader.reading(source, local)(_.foreach(spread(share, routes, source.id.partition, _, assemblies)))
+      }
+      val folders = new StoreFolders(to, reader.configuration.value)
+      val origin = reader.origin(backends.kind)
+      share.targets.map { target =>
+        val assembly = assemblies(target)
+        keyless(key).of(target).foreach { rows =>
+          assembly.begin(rows.family)
+          rows.rows.foreach { case (key, value) => assembly.put(key, value) }
+        }
+        val id = idIn(share, target)
+        id -> assembly.write(folders.files(id), version, origin, reader.settings.state).uid
+      }
+    } finally assemblies.foreach(assembly => if (assembly != null) assembly.close())
+  }
+
+  private def spread(
+      share: StoreShare,
+      routes: KeyRoutes,
+      from: Int,
+      rows: ColumnFamily,
+      assemblies: Array[StoreAssembly]
+  ): Unit = share.store.family(rows.descriptor.name) match {
+    case Some(family) if GivenStates.isGiven(family) => ()
+    case Some(family) =>
+      share.targets.foreach(assemblies(_).begin(rows.descriptor))
+      val route = routes.of(family, rows.descriptor, from)
+      val cursor = rows.iterate()
+      try while (cursor.next()) {
+          val key = cursor.key
+          val assembly = assemblies(route(key))
+          if (assembly != null) assembly.put(key, cursor.value)
+        }
+      finally cursor.close()
+    // An operator with several states declares the default one, and does not use it.
+    case None if rows.keyCount == 0 => ()
+    case None => throw new IncompatibleState(
+        s"Partition $from of ${share.operator.layout.title} has a state ${rows.descriptor.name}, which Spark's description of the operator does not name.",
+        "report it with the query's plan."
+      )
+  }
+}

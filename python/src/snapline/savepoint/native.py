@@ -1,0 +1,124 @@
+"""State as the files its stores keep it in: taken into savepoints, and put into checkpoint folders."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from snapline.errors import CheckpointDamaged, IncompatibleState
+from snapline.savepoint.java_api import java_native_savepoints, translate
+from snapline.savepoint.matching import RestoredOperator
+from snapline.savepoint.metadata import SavepointFile, SavepointMetadata, StoreVersion
+from snapline.savepoint.spark_files import PROVIDER, SNAPLINE
+from snapline.savepoint.state import CheckpointState
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class NativeState:
+    """What was copied into a savepoint.
+
+    Attributes:
+        rows: by folder that a canonical savepoint has for a state, how many keys it has.
+    """
+
+    backend: str
+    stores: tuple[StoreVersion, ...]
+    rows: Mapping[str, int]
+    files: tuple[SavepointFile, ...]
+
+
+def check_native(state: CheckpointState) -> None:
+    """
+    Raises:
+        IncompatibleState: another state store has written it.
+    """
+    provider = state.offsets.metadata["conf"].get(PROVIDER)
+    if provider != SNAPLINE:
+        raise IncompatibleState(
+            f"the state in {state.location} was written by {provider}, whose files are not Snapline's.",
+            "take a canonical savepoint, which is read through the state store, and restore that.",
+        )
+
+
+def copy_state(session: SparkSession, state: CheckpointState, to: str) -> NativeState:
+    """Copies the files of all stores of a checkpoint; ``check_native`` comes before."""
+    wanted = json.dumps([vars(store) for store in stores_of(state)])
+    with translate(f"copy the files of {state.location}"):
+        text = java_native_savepoints(session).copy(session._jsparkSession, state.location, to, wanted)
+    copied: list[dict[str, Any]] = json.loads(str(text))
+    keys: Counter[tuple[int, str, str]] = Counter()
+    for each in copied:
+        for family, count in each["keys"].items():
+            keys[each["operator"], each["store"], family] += count
+    return NativeState(
+        backend=next((each["backend"] for each in copied), "none"),
+        stores=tuple(
+            StoreVersion(each["operator"], each["store"], each["partition"], each["version"], each["uid"])
+            for each in copied
+        ),
+        rows={key.folder: keys[key] for operator in state.operators for key in operator.states},
+        files=tuple(SavepointFile(**file) for each in copied for file in each["files"]),
+    )
+
+
+def stores_of(state: CheckpointState) -> tuple[StoreVersion, ...]:
+    """The stores of a checkpoint, and which version of each is its state."""
+    return tuple(
+        StoreVersion(operator.id, store, partition, state.version, state.uids.get((operator.id, store, partition)))
+        for operator in state.operators
+        for store in operator.stores
+        for partition in range(operator.parallelism)
+    )
+
+
+def restore_state(
+    session: SparkSession,
+    source: str,
+    to: str,
+    metadata: SavepointMetadata,
+    settings: str,
+    restored: Sequence[RestoredOperator],
+    parallelism: int | None,
+) -> dict[str, list[list[str]]]:
+    """Writes the state of a checkpoint folder of files of another, or of a native savepoint.
+
+    Args:
+        metadata: of the savepoint, or as one of the checkpoint would have it.
+        settings: of the new folder's entry in the offset log.
+        restored: the operators of the new folder.
+        parallelism: number of partitions; None: as many as they had.
+
+    Returns:
+        By operator and partition, the uids of what was written, in the order of a commit.
+    """
+    operators = [
+        {
+            "id": operator.id,
+            "partitions": operator.partitions(parallelism),
+            "layout": operator.layout.json if operator.old is None else operator.old.json,
+            "empty": operator.old is None,
+        }
+        for operator in restored
+    ]
+    plan = json.dumps({"operators": operators, "stores": [vars(store) for store in metadata.stores]})
+    with translate(f"write the state of {to}"):
+        text = java_native_savepoints(session).restore(
+            session._jsparkSession, source, to, metadata.batch + 1, settings, plan
+        )
+    written = {(each["operator"], each["store"], each["partition"]): each["uid"] for each in json.loads(str(text))}
+    try:
+        return {
+            str(operator.id): [
+                [written[operator.id, store, partition] for store in operator.layout.stores_in_commits]
+                for partition in range(operator.partitions(parallelism))
+            ]
+            for operator in restored
+        }
+    except KeyError as e:
+        raise CheckpointDamaged(f"store {e} of {to} was not written.", "restore again.") from None

@@ -1,0 +1,100 @@
+"""Begins a checkpoint folder of another one, at another parallelism, without a savepoint in between."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from snapline.query.hadoop_files import HadoopFiles
+from snapline.savepoint.create import SPARK, Progress, check_no_rows_wait, metadata_of, read_query_id
+from snapline.savepoint.metadata import NATIVE, SavepointFile, SavepointMetadata
+from snapline.savepoint.native import check_native, stores_of
+from snapline.savepoint.restore import begin_checkpoint
+from snapline.savepoint.spark_files import spark_files
+from snapline.savepoint.state import find_state
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
+
+
+def rescale_checkpoint(
+    session: SparkSession,
+    checkpoint: str,
+    to: str,
+    *,
+    parallelism: int,
+    number: int | None = None,
+    keep_query_id: bool = False,
+    file_sink: str | None = None,
+    progress: Progress = _log.info,
+) -> SavepointMetadata:
+    """Writes a checkpoint folder that a query goes on from at another parallelism, as if it had written it.
+
+    It comes to the same as a savepoint that is restored at once. The old folder stays as it is.
+
+    Args:
+        checkpoint: the query's checkpointLocation, of Snapline's state store.
+        to: the new one: a folder that does not exist, or is empty.
+        parallelism: number of partitions of the state there.
+        number: of a numbered checkpoint; None: the newest state that is whole.
+        keep_query_id: as for :func:`restore_savepoint`, and so is ``file_sink``.
+        progress: told what is done.
+
+    Returns:
+        What a native savepoint of the state would say of itself, without its files.
+
+    Raises:
+        NotACheckpoint: ``checkpoint`` is none.
+        StateNotFound: there is no such state.
+        CheckpointDamaged: a file of it is damaged, and none stands in for it.
+        IncompatibleState: another state store has written it, or an operator cannot be given that parallelism.
+        InvalidConfiguration: ``to`` is not empty, or the parallelism is out of range.
+    """
+    source, target = _AsSavepoint(session, checkpoint), HadoopFiles(session, to)
+    state = find_state(session, source.location, number)
+    check_native(state)
+    check_no_rows_wait(source, state)
+    names = spark_files(source, state.operators, state.batch)
+    metadata = metadata_of(
+        session,
+        state,
+        read_query_id(source),
+        format=NATIVE,
+        rows={},
+        files=tuple(SavepointFile(f"{SPARK}/{name}", 0, 0) for name in names),
+        backend=None,
+        stores=stores_of(state),
+    )
+    begun = False
+
+    def begin() -> None:
+        nonlocal begun
+        begun = True
+
+    try:
+        begin_checkpoint(
+            session,
+            source,
+            metadata,
+            to,
+            begin,
+            parallelism=parallelism,
+            keep_query_id=keep_query_id,
+            file_sink=file_sink,
+            progress=progress,
+        )
+    except BaseException:
+        # Damage shows only when the state is read. The folder was empty.
+        for name in target.list("") if begun else ():
+            target.delete(name)
+        raise
+    return metadata
+
+
+class _AsSavepoint(HadoopFiles):
+    """A checkpoint folder whose files of Spark's go by the names that a savepoint has for them, too."""
+
+    def read(self, name: str) -> bytes:
+        return super().read(name.removeprefix(f"{SPARK}/"))
