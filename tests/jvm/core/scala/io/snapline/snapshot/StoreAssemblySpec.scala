@@ -46,48 +46,51 @@ abstract class StoreAssemblyOn(backend: TestBackend) extends AnyFunSuite {
     random.nextBytes(1 + random.nextInt(6)).toSeq -> random.nextBytes(random.nextInt(50))
   })(order)
 
-  for (inline <- Seq(0, 1 << 20)) test(s"holds what was put, and goes on as a store: in the handle up to $inline bytes") {
-    val draw = new Random(inline + 1)
-    (0 until 6).foreach { round =>
-      withStore(inline) { (fixture, assembly, settings) =>
-        val families = Seq("a", "b", "none").zipWithIndex.map { case (name, i) =>
-          FamilyDescriptor(40 - i, name, keyGroups = false, multi = name == "b", internal = false)
-        }
-        val content = families.map(family => family.name -> (if (family.name == "none") random(new Random(0)).empty else random(draw)))
-        // Each run has a part of the keys, in order; more of them than RocksDB leaves as they are.
-        val runs = 1 + draw.nextInt(9)
-        (0 until runs).foreach { run =>
-          families.zip(content).foreach { case (family, (_, all)) =>
-            assembly.begin(family)
-            all.iterator.filter { case (key, _) => Math.floorMod(key.hashCode, runs) == run }
-              .foreach { case (key, value) => assembly.put(key.toArray, value) }
+  for (inline <- Seq(0, 1 << 20))
+    test(s"holds what was put, and goes on as a store: in the handle up to $inline bytes") {
+      val draw = new Random(inline + 1)
+      (0 until 6).foreach { round =>
+        withStore(inline) { (fixture, assembly, settings) =>
+          val families = Seq("a", "b", "none").zipWithIndex.map { case (name, i) =>
+            FamilyDescriptor(40 - i, name, keyGroups = false, multi = name == "b", internal = false)
           }
+          val content = families.map(family =>
+            family.name -> (if (family.name == "none") random(new Random(0)).empty else random(draw))
+          )
+          // Each run has a part of the keys, in order; more of them than RocksDB leaves as they are.
+          val runs = 1 + draw.nextInt(9)
+          (0 until runs).foreach { run =>
+            families.zip(content).foreach { case (family, (_, all)) =>
+              assembly.begin(family)
+              all.iterator.filter { case (key, _) => Math.floorMod(key.hashCode, runs) == run }
+                .foreach { case (key, value) => assembly.put(key.toArray, value) }
+            }
+          }
+          val ref = assembly.write(fixture.storage, 12, StoreFixture.origin, settings)
+          val state = fixture.open()
+          state.load(12, Some(ref.uid))
+          def check(): Unit = content.foreach { case (name, all) =>
+            val family = state.backend.family(name)
+            assert(family.keyCount == all.size)
+            assert(rows(family) == all.toSeq.map { case (key, value) => key -> value.toSeq })
+            all.foreach { case (key, value) => assert(Arrays.equals(family.get(key.toArray), value)) }
+          }
+          check()
+          assert(state.backend.families.map(_.descriptor.id) == Seq(0, 1, 2))
+          // Changelogs and snapshots stand on it.
+          (12 until 15).foreach { version =>
+            state.load(version.toLong, None)
+            state.backend.family("a").put(Array[Byte](99, 98, 97, 96, 95, 94, 93), Array(version.toByte))
+            state.commit(forceSnapshot = version == 13)
+          }
+          val again = fixture.open()
+          again.load(15, None)
+          assert(again.backend.family("a").get(Array[Byte](99, 98, 97, 96, 95, 94, 93)).toSeq == Seq[Byte](14))
+          assert(again.backend.family("a").keyCount == content.head._2.size + 1)
+          assert(rows(again.backend.family("b")).size == content(1)._2.size)
         }
-        val ref = assembly.write(fixture.storage, 12, StoreFixture.origin, settings)
-        val state = fixture.open()
-        state.load(12, Some(ref.uid))
-        def check(): Unit = content.foreach { case (name, all) =>
-          val family = state.backend.family(name)
-          assert(family.keyCount == all.size)
-          assert(rows(family) == all.toSeq.map { case (key, value) => key -> value.toSeq })
-          all.foreach { case (key, value) => assert(Arrays.equals(family.get(key.toArray), value)) }
-        }
-        check()
-        assert(state.backend.families.map(_.descriptor.id) == Seq(0, 1, 2))
-        // Changelogs and snapshots stand on it.
-        (12 until 15).foreach { version =>
-          state.load(version.toLong, None)
-          state.backend.family("a").put(Array[Byte](99, 98, 97, 96, 95, 94, 93), Array(version.toByte))
-          state.commit(forceSnapshot = version == 13)
-        }
-        val again = fixture.open()
-        again.load(15, None)
-        assert(again.backend.family("a").get(Array[Byte](99, 98, 97, 96, 95, 94, 93)).toSeq == Seq[Byte](14))
-        assert(again.backend.family("a").keyCount == content.head._2.size + 1)
-        assert(rows(again.backend.family("b")).size == content(1)._2.size)
       }
     }
-  }
 
   test("an empty store is a version, too") {
     withStore(0) { (fixture, assembly, settings) =>

@@ -75,7 +75,9 @@ final class VersionCopy(from: CheckpointStorage, to: CheckpointStorage, isAgain:
       case Left(e) => Left(failure.getOrElse(e))
       case Right((line, base)) => trying(base.map(snapshot)) match {
           case Left(e) =>
-            log.warn(s"The snapshot ${base.get} in ${from.location} is set aside, an older one is tried: ${e.getMessage}")
+            log.warn(
+              s"The snapshot ${base.get} in ${from.location} is set aside, an older one is tried: ${e.getMessage}"
+            )
             attempt(folder, ref, aside + base.get, failure.orElse(Some(e)))
           case Right(handle) => trying(line.reverse.map(each => changelog(each.ref))).map { changes =>
               val families = changes.lastOption.map(_.families).orElse(handle.map(_.families)).get

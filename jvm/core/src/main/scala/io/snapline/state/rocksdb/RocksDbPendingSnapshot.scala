@@ -52,5 +52,6 @@ private[rocksdb] object RocksDbPendingSnapshot {
   }
 
   /** Logs are empty (changes bypass them) and may be left out. */
-  private def small(name: String): Boolean = name == "CURRENT" || name.startsWith("MANIFEST-") || name.startsWith("OPTIONS-")
+  private def small(name: String): Boolean = name == "CURRENT" || name.startsWith("MANIFEST-") ||
+    name.startsWith("OPTIONS-")
 }

@@ -83,25 +83,30 @@ private[savepoint] object GivenStates {
       encodings: Encodings
   ): Map[Int, Seq[GivenRows]] = {
     val position = UnsafeProjection.create(OperatorStateSpec.position)
-    val lists = families.collect { case family @ FamilyLayout(_, _, _, _, _, Placement.Dealt(union)) => family -> union }
-    val dealt = lists.sortBy(_._1.name).foldLeft((Seq.empty[(Int, GivenRows)], 0)) { case ((all, start), (family, union)) =>
-      val parts = found.filter(_.family.name == family.name)
-      val counts = parts.map(part => part.partition -> part.rows.size.toLong).toMap
-      val dealing = Dealing(union, counts, operator.layout.parallelism, operator.partitions, start)
-      val codec = encodings.of(family)
-      val placed = for {
-        part <- parts
-        (key, value) <- part.rows
-        (target, at) <- dealing.places(part.partition, codec.decodeKey(key).getLong(0))
-      } yield {
-        val element = codec.decodeValue(key, value).copy()
-        codec.encodeKey(position(InternalRow(at)))
-        codec.encodeValue(element)
-        target -> (codec.key.copy -> codec.value.copy)
-      }
-      val byTarget = placed.groupMap(_._1)(_._2).map { case (target, each) => target -> rows(parts.head.family, each) }
-      (all ++ byTarget, dealing.nextStart)
+    val lists = families.collect { case family @ FamilyLayout(_, _, _, _, _, Placement.Dealt(union)) =>
+      family -> union
     }
+    val dealt =
+      lists.sortBy(_._1.name).foldLeft((Seq.empty[(Int, GivenRows)], 0)) { case ((all, start), (family, union)) =>
+        val parts = found.filter(_.family.name == family.name)
+        val counts = parts.map(part => part.partition -> part.rows.size.toLong).toMap
+        val dealing = Dealing(union, counts, operator.layout.parallelism, operator.partitions, start)
+        val codec = encodings.of(family)
+        val placed = for {
+          part <- parts
+          (key, value) <- part.rows
+          (target, at) <- dealing.places(part.partition, codec.decodeKey(key).getLong(0))
+        } yield {
+          val element = codec.decodeValue(key, value).copy()
+          codec.encodeKey(position(InternalRow(at)))
+          codec.encodeValue(element)
+          target -> (codec.key.copy -> codec.value.copy)
+        }
+        val byTarget = placed.groupMap(_._1)(_._2).map { case (target, each) =>
+          target -> rows(parts.head.family, each)
+        }
+        (all ++ byTarget, dealing.nextStart)
+      }
     dealt._1.groupMap(_._1)(_._2)
   }
 

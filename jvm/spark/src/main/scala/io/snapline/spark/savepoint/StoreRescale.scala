@@ -43,7 +43,9 @@ private[savepoint] final class StoreRescale(
   /** Then its files will do. A list that everybody gets whole is another one afterwards, though. */
   private def staysAsItIs(share: StoreShare): Boolean =
     share.sources.nonEmpty && share.operator.partitions == share.operator.layout.parallelism &&
-      share.sources.forall(source => source.version == version && reader.kind(source) == reader.settings.backend.kind) &&
+      share.sources.forall(source =>
+        source.version == version && reader.kind(source) == reader.settings.backend.kind
+      ) &&
       !share.store.families.exists(_.placement == Placement.Dealt(union = true))
 
   private def idIn(share: StoreShare, partition: Int) = StoreId(share.operator.id, partition, share.store.name)

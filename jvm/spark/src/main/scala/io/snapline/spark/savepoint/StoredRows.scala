@@ -43,7 +43,11 @@ private[savepoint] final class StoredRows(
     val properties = new StateProperties(conf, settings.maxParallelism, written)
     val backends = new LocalBackends(written, new File(local, "sources"), settings)
     val backend: KeyedBackend =
-      new StateRestore(storage, backends, properties.check(_, storage.location)).restore(store.version, store.uid).backend
+      new StateRestore(
+        storage,
+        backends,
+        properties.check(_, storage.location)
+      ).restore(store.version, store.uid).backend
     try families(backend.families)
     finally backend.close()
   }
