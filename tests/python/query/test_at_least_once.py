@@ -20,7 +20,7 @@ from snapline.savepoint import create_savepoint
 
 from .real_query import RealQuery
 
-AT_LEAST_ONCE = CheckpointConfig(mode="AT_LEAST_ONCE", interval=timedelta(hours=1))
+AT_LEAST_ONCE = CheckpointConfig(mode="AT_LEAST_ONCE", interval=timedelta(hours=1), num_retained=2)
 
 
 @pytest.fixture
@@ -43,13 +43,18 @@ def counts(query: RealQuery) -> dict[int, int]:
     return {row[0]: row[1] for row in state.select("key.key", "value.count").collect()}
 
 
-def put_ahead(query: RealQuery, number: int) -> None:
-    """Makes a checkpoint one of the batch before its own: its snapshots are a batch ahead then."""
+def forget(query: RealQuery, number: int) -> None:
+    """As if the query had been killed before that checkpoint was complete."""
+    (query.checkpoint / "snapline" / f"chk-{number}" / "_metadata").unlink()
+
+
+def put_ahead(query: RealQuery, number: int, batch: int) -> None:
+    """Makes a checkpoint one of an earlier batch: its snapshots are ahead then."""
     path = query.checkpoint / "snapline" / f"chk-{number}" / "_metadata"
     meta = json.loads(FrameReader(BytesSource(path.read_bytes(), str(path)), Kind.CHECKPOINT).meta)
-    meta["batch"] -= 1
+    meta["batch"] = batch
     for member, log in (("offsets", "offsets"), ("commit", "commits")):
-        meta[member] = (query.checkpoint / log / str(meta["batch"])).read_text()
+        meta[member] = (query.checkpoint / log / str(batch)).read_text()
     path.write_bytes(write_meta_frame(Kind.CHECKPOINT, json.dumps(meta).encode()))
 
 
@@ -62,20 +67,20 @@ def test_a_limit_is_refused_before_anything_is_written(query: RealQuery) -> None
 
 def test_where_nothing_was_ahead_a_recovery_is_exact_and_says_so(query: RealQuery) -> None:
     assert run(query, AT_LEAST_ONCE).recovery is None
+    # Of the first batch, and of the last.
+    forget(query, 2)
     query.add_input(3, 5)
     report = run(query, AT_LEAST_ONCE).recovery
     assert report is not None
     assert (report.checkpoint, report.batch, report.ahead, report.rows_twice) == (1, 0, 0, 0)
-    assert list(report.replayed) == list(range(1, report.replayed.stop))
+    assert list(report.replayed)[:2] == [1, 2]
     run(query, CheckpointConfig())
     assert counts(query) == {0: 35, 1: 35, 2: 30}
 
 
 def test_rows_of_batches_that_snapshots_held_count_twice_and_the_start_says_how_many(query: RealQuery) -> None:
     run(query, AT_LEAST_ONCE)
-    query.add_input(3, 5)
-    run(query, AT_LEAST_ONCE)
-    put_ahead(query, 2)
+    put_ahead(query, 2, batch=0)
     assert verify(CheckpointFolder(query.checkpoint)).findings == ()
     refused = pytest.raises(IncompatibleState, match="AT_LEAST_ONCE: 2 of its 2 snapshots")
     with refused:
@@ -86,6 +91,6 @@ def test_rows_of_batches_that_snapshots_held_count_twice_and_the_start_says_how_
 
     report = run(query, CheckpointConfig()).recovery
     assert report is not None
-    # The first file of the second run: 7, 7 and 6 rows of the three keys.
-    assert (report.checkpoint, report.ahead, report.stores, report.rows_twice) == (2, 2, 2, 20)
-    assert counts(query) == {0: 35 + 7, 1: 35 + 7, 2: 30 + 6}
+    # Two files of 20 rows: 7, 7 and 6 of the three keys.
+    assert (report.checkpoint, report.ahead, report.stores, report.rows_twice) == (2, 2, 2, 40)
+    assert counts(query) == {0: 21 + 14, 1: 21 + 14, 2: 18 + 12}
