@@ -105,7 +105,7 @@ def main(folder: Path, files: str, end: bool) -> None:
         "spark.driver.extraClassPath": files,
         "spark.hadoop.fs.file.impl": "LocalFiles",
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "LocalFiles$Context",
-        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Ddrill.slow={SLOW_MS}",
+        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Ddrill.slow={0 if end else SLOW_MS}",
     }
     builder = SparkSession.builder.master("local[2]").appName("at least once drill")
     for name, value in settings.items():

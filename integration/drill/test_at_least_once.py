@@ -29,7 +29,7 @@ KEYS = 40
 def test_no_row_counts_less_than_once_and_twice_what_was_foretold(tmp_path: Path, files: str) -> None:
     draw = random.Random(SEED)
     print(f"seed {SEED}")
-    batches = make_input(tmp_path / "input", 20 * (KILLS + 1), draw)
+    batches = make_input(tmp_path / "input", 8 * (KILLS + 1), draw)
     keys = [[k for k, _ in rows] for rows in batches]
     queries = {name: Twice(tmp_path / f"{name}-checkpoint", keys) for name in QUERIES}
     for life in range(KILLS):
