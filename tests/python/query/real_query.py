@@ -35,6 +35,12 @@ def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
+def take_all_and_stop(running: snapline.SupervisedQuery) -> None:
+    """As a person stops it: what came after its newest checkpoint is in none."""
+    running.processAllAvailable()
+    running.stop()
+
+
 class RealQuery:
     """The query in a folder: ``input``, ``output`` and ``checkpoint``."""
 

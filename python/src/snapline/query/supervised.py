@@ -128,8 +128,8 @@ class SupervisedQuery:
     def savepoint(self, path: str, timeout: float = 60.0) -> SavepointMetadata:
         """Takes a savepoint while the query runs.
 
-        With an interval it is of a checkpoint at the end of the next micro-batch; else of the newest batch. Where rows
-        may wait (``unaligned``) it is of the end of the next micro-batch too, and that one leaves none.
+        With an interval it is of a checkpoint, taken as by :meth:`trigger_checkpoint`; else of the newest batch. Where
+        rows may wait (``unaligned``) it is of the end of the next micro-batch, and that one leaves none.
 
         Args:
             path: a folder that does not exist, or is empty.
