@@ -110,7 +110,7 @@ class SupervisedQuery:
     def trigger_checkpoint(self, timeout: float = 60.0, *, savepoint: bool = False) -> int:
         """Takes a checkpoint at the next barrier, and waits for it.
 
-        That is the end of the next micro-batch; with an interval, where no batch follows for half a second, the last one.
+        That is the end of the next micro-batch; with an interval, if none follows for half a second, the last one.
 
         Args:
             timeout: in seconds.
