@@ -5,6 +5,7 @@ import java.util.Arrays
 import scala.collection.immutable.{SortedMap, TreeMap}
 
 import org.scalacheck.Gen
+import org.scalactic.anyvals.PosInt
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
@@ -19,7 +20,7 @@ abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with Scala
   import StoreModelSpec._
 
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
-    PropertyCheckConfiguration(minSuccessful = sys.props.getOrElse("snapline.test.runs", "5").toInt)
+    PropertyCheckConfiguration(minSuccessful = PosInt.ensuringValid(sys.props.getOrElse("snapline.test.runs", "5").toInt))
 
   private val usual = StateSettings(retain = 4, minStale = 1, policy = SnapshotPolicy(minChangelogs = 3))
 
