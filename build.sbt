@@ -11,7 +11,8 @@ def room(name: String): Seq[Setting[?]] = Seq(
   Test / unmanagedResourceDirectories := Seq(file("tests/jvm").getAbsoluteFile / name / "resources"),
   Test / fork := true,
   Test / parallelExecution := false,
-  Test / javaOptions ++= SparkLine.javaOptions ++ Seq("-Xmx3g", "-Duser.timezone=UTC"),
+  // Most of the code of a test runs a few times: compiling it a second time costs more than it brings.
+  Test / javaOptions ++= SparkLine.javaOptions ++ Seq("-Xmx3g", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC"),
   Test / forkOptions := {
     val scratch = target.value / "tests"
     IO.createDirectory(scratch)

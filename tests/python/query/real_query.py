@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from snapline.query import CheckpointRef, HadoopFiles, Recovery
+from snapline.query import CheckpointRef, HadoopFiles, Recovery, SupervisedQuery
 
 from ..spark_session import open_session
 
@@ -33,6 +33,12 @@ def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
     while not what():
         assert time.monotonic() < deadline, "it did not come about in time"
         time.sleep(0.05)
+
+
+def take_all_and_stop(running: SupervisedQuery) -> None:
+    """As a person stops it: what came after its newest checkpoint is in none."""
+    running.processAllAvailable()
+    running.stop()
 
 
 class RealQuery:

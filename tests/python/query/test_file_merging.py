@@ -12,7 +12,7 @@ import snapline
 from snapline import CheckpointConfig
 from snapline.inspect import CheckpointFolder, Restart, verify
 
-from .real_query import RealQuery
+from .real_query import RealQuery, take_all_and_stop
 
 SPELLS = (3, 5, 6, 7)
 RARELY = timedelta(hours=1)
@@ -22,8 +22,8 @@ NOT_MERGING = CheckpointConfig(interval=RARELY, num_retained=5)
 
 def run(query: RealQuery, config: CheckpointConfig, restore: int | None = None) -> None:
     writer = query.result().writeStream.format("parquet").option("path", str(query.work / "output"))
-    writer = writer.option("checkpointLocation", str(query.checkpoint)).trigger(availableNow=True)
-    snapline.start(writer, config, restore=restore).awaitTermination()
+    writer = writer.option("checkpointLocation", str(query.checkpoint))
+    take_all_and_stop(snapline.start(writer, config, restore=restore))
 
 
 def spell(query: RealQuery, number: int) -> None:

@@ -15,17 +15,20 @@ from pyspark.sql import DataFrame, SparkSession
 
 import snapline
 from snapline.errors import StateNotFound
+from snapline.inspect import CheckpointFolder, Restart, verify
 from snapline.query import CheckpointConfig, SupervisedQuery
 
-from .real_query import START, RealQuery
+from .real_query import START, RealQuery, take_all_and_stop
 
 SELDOM = CheckpointConfig(interval=timedelta(hours=1))
 
 
-def start(query: RealQuery, config: CheckpointConfig = SELDOM) -> SupervisedQuery:
-    writer = query.result().writeStream.format("parquet").trigger(availableNow=True)
-    writer = writer.option("checkpointLocation", str(query.checkpoint))
-    return snapline.start(writer, config, path=str(query.work / "output"))
+def run(query: RealQuery, config: CheckpointConfig = SELDOM) -> SupervisedQuery:
+    """Takes in all that is there."""
+    writer = query.result().writeStream.format("parquet").option("checkpointLocation", str(query.checkpoint))
+    running = snapline.start(writer, config, path=str(query.work / "output"))
+    take_all_and_stop(running)
+    return running
 
 
 @pytest.fixture
@@ -64,6 +67,36 @@ def test_an_interval_begins_with_what_every_batch_has_made_durable(
     assert len(query.output()) + len(rows) == len(whole.output())
 
 
+def test_a_run_that_ends_by_itself_leaves_nothing_to_replay(spark: SparkSession, tmp_path: Path) -> None:
+    query, whole = RealQuery(spark, tmp_path), RealQuery(spark, tmp_path / "whole")
+    for first in (0, 3):
+        for each in (query, whole):
+            each.add_input(first, first + 3)
+        writer = query.result().writeStream.format("parquet").option("checkpointLocation", str(query.checkpoint))
+        ended = snapline.start(writer.trigger(availableNow=True), SELDOM, path=str(tmp_path / "output"))
+        ended.awaitTermination()
+        whole.go_on()
+        counts = ended.checkpoints()["counts"]
+        assert (counts["completed"], counts["failed"]) == (2, 0)
+        newest = max(query.batches("commits"))
+        found = verify(CheckpointFolder(query.checkpoint))
+        assert (found.findings, found.restart) == ((), Restart(checkpoint=first // 3 * 2 + 2, batch=newest, lag=0))
+    assert query.output() == whole.output()
+    assert query.state(newest) == whole.state(newest)
+
+
+def test_while_nothing_arrives_a_checkpoint_is_taken_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    query = RealQuery(spark, tmp_path)
+    query.add_input(0, 3)
+    writer = query.result().writeStream.format("noop").option("checkpointLocation", str(query.checkpoint))
+    running = snapline.start(writer, SELDOM)
+    running.processAllAvailable()
+    assert running.trigger_checkpoint() == 2
+    running.stop()
+    newest = max(query.batches("commits"))
+    assert verify(CheckpointFolder(query.checkpoint)).restart == Restart(checkpoint=2, batch=newest, lag=0)
+
+
 def die_before_the_commit(query: RealQuery) -> None:
     """As if it had died between the sink's commit and its own."""
     newest = str(max(query.batches("commits")))
@@ -74,11 +107,10 @@ def die_before_the_commit(query: RealQuery) -> None:
 def test_a_batch_that_the_sink_passes_over_is_no_barrier(spark: SparkSession, tmp_path: Path) -> None:
     query = RealQuery(spark, tmp_path)
     query.add_input(0, 3)
-    start(query).awaitTermination()
+    run(query)
     die_before_the_commit(query)
     query.add_input(3, 6)
-    again = start(query)
-    again.awaitTermination()
+    again = run(query)
     counts = again.checkpoints()["counts"]
     assert counts["completed"] > 0
     assert counts["failed"] == counts["in_progress"] == 0
@@ -106,11 +138,11 @@ def test_a_batch_that_the_sink_has_already_ends_as_if_nothing_had_been(
     query, whole = RealQuery(spark, tmp_path), RealQuery(spark, tmp_path / "whole")
     for each in (whole, query):
         each.add_input(0, 3)
-        start(each, config).awaitTermination()
+        run(each, config)
         if each is query:
             die_before_the_commit(each)
         each.add_input(3, 6)
-        start(each, config).awaitTermination()
+        run(each, config)
     watermarks = [
         [json.loads(entry.split(b"\n")[1])["nextBatchWatermarkMs"] for entry in each.log("commits").values()]
         for each in (query, whole)
@@ -118,7 +150,7 @@ def test_a_batch_that_the_sink_has_already_ends_as_if_nothing_had_been(
     assert watermarks[0] == watermarks[1]
     assert query.output() == whole.output()
     for each in (query, whole):
-        start(each, CheckpointConfig()).awaitTermination()
+        run(each, CheckpointConfig())
     newest = max(query.batches("commits"))
     assert query.state(newest) == whole.state(newest)
 
@@ -126,11 +158,11 @@ def test_a_batch_that_the_sink_has_already_ends_as_if_nothing_had_been(
 def test_a_checkpoint_that_does_not_load_is_set_aside_and_all_is_replayed(spark: SparkSession, tmp_path: Path) -> None:
     query = RealQuery(spark, tmp_path)
     query.add_input(0, 3)
-    start(query).awaitTermination()
+    run(query)
     handle = next((query.checkpoint / "state" / "0" / "0").glob("*.handle"))
     handle.write_bytes(handle.read_bytes()[:99])
     query.add_input(3, 6)
-    start(query).awaitTermination()
+    run(query)
     assert (query.checkpoint / "snapline" / "chk-1" / "_metadata.damaged").exists()
     whole = RealQuery(spark, tmp_path / "whole")
     for first in (0, 3):
@@ -142,12 +174,12 @@ def test_a_checkpoint_that_does_not_load_is_set_aside_and_all_is_replayed(spark:
 def test_a_checksum_beside_no_entry_does_not_block_the_start(spark: SparkSession, tmp_path: Path) -> None:
     query = RealQuery(spark, tmp_path)
     query.add_input(0, 2)
-    start(query).awaitTermination()
+    run(query)
     for log in ("offsets", "commits"):
         (query.checkpoint / log / f".{max(query.batches(log)) + 1}.crc").write_bytes(b"crc\0\0\0\2\0")
     query.add_input(2, 4)
     newest = max(query.batches("commits"))
-    start(query).awaitTermination()
+    run(query)
     assert max(query.batches("commits")) > newest
 
 
@@ -158,7 +190,7 @@ def test_half_of_the_first_entry_does_not_block_the_start(spark: SparkSession, t
     for log in ("offsets", "commits"):
         (query.checkpoint / log).mkdir(parents=True)
         (query.checkpoint / log / ".0.15e83ba4-63ff-4857-8bfa-44d5b5579c11.tmp").write_bytes(b"v1\n")
-    start(query, CheckpointConfig()).awaitTermination()
+    run(query, CheckpointConfig())
     assert query.batches("commits")
 
 
@@ -166,7 +198,7 @@ def test_a_store_that_is_opened_anew_needs_no_checkpoint_that_is_gone(spark: Spa
     """As on an executor that comes late: the checkpoint the run went on from may be subsumed by then."""
     query = RealQuery(spark, tmp_path)
     query.add_input(0, 3)
-    start(query).awaitTermination()
+    run(query)
     begun_with = query.checkpoint / "snapline" / "chk-1" / "_metadata"
     assert begun_with.exists()
     query.add_input(3, 9)
@@ -191,17 +223,17 @@ def test_a_store_that_is_opened_anew_needs_no_checkpoint_that_is_gone(spark: Spa
 def test_a_replay_whose_input_is_gone_says_so_and_goes_on_when_it_is_back(spark: SparkSession, tmp_path: Path) -> None:
     query = RealQuery(spark, tmp_path)
     query.add_input(0, 3)
-    start(query).awaitTermination()
+    run(query)
     newest = query.batches("commits")[-1]
     lost = tmp_path / "input" / "001.json"
     content = lost.read_bytes()
     lost.unlink()
     query.add_input(3, 4)
     with pytest.raises(StateNotFound, match=r"batch 1 .*input/001\.json"):
-        start(query)
+        run(query)
     lost.write_bytes(content)
     os.utime(lost, (START + 1, START + 1))
-    start(query, CheckpointConfig()).awaitTermination()
+    run(query, CheckpointConfig())
     assert query.batches("commits")[-1] > newest
     lived = RealQuery(spark, tmp_path / "lived")
     lived.add_input(0, 3)
@@ -217,7 +249,7 @@ def test_forced_a_replay_passes_over_input_that_is_gone(
 ) -> None:
     query = RealQuery(spark, tmp_path)
     query.add_input(0, 3)
-    start(query).awaitTermination()
+    run(query)
     (tmp_path / "input" / "001.json").unlink()
-    start(query, CheckpointConfig(interval=timedelta(hours=1), forced=True)).awaitTermination()
+    run(query, CheckpointConfig(interval=timedelta(hours=1), forced=True))
     assert any("input/001.json" in record.message for record in caplog.records if record.levelname == "WARNING")

@@ -20,7 +20,7 @@ from snapline.errors import InvalidConfiguration, StateNotFound, StorageFailure
 from snapline.inspect import CheckpointFolder, Restart, verify
 
 from .conftest import Ticking
-from .real_query import RealQuery, wait_for
+from .real_query import RealQuery, take_all_and_stop, wait_for
 
 SPELLS = FIRST, SECOND, ALL, MORE = 3, 5, 6, 7
 # Longer than any test: a checkpoint is taken at the first barrier of each run, and when somebody asks.
@@ -33,13 +33,17 @@ INTERVAL_SETTING = "spark.snapline.execution.checkpointing.interval"
 
 def to_files(query: RealQuery) -> DataStreamWriter:
     writer = query.result().writeStream.format("parquet").option("path", str(query.work / "output"))
-    return writer.option("checkpointLocation", str(query.checkpoint)).trigger(availableNow=True)
+    return writer.option("checkpointLocation", str(query.checkpoint))
 
 
 def run(query: RealQuery, config: CheckpointConfig, sink: FailsOnce | None = None, **more: Any) -> SupervisedQuery:
     """Takes in all that is there."""
-    running = snapline.start(to_files(query) if sink is None else sink.writer(query), config, **more)
-    running.awaitTermination()
+    if sink is None:
+        running = snapline.start(to_files(query), config, **more)
+        take_all_and_stop(running)
+    else:
+        running = snapline.start(sink.writer(query), config, **more)
+        running.awaitTermination()
     return running
 
 
@@ -293,9 +297,9 @@ def test_cancel_removes_checkpoints_that_are_not_externalized(ticking: Ticking, 
     assert not list(folder.glob("chk-*/_metadata"))
 
 
-def test_without_a_batch_there_is_no_checkpoint(query: RealQuery) -> None:
+def test_without_an_interval_a_checkpoint_waits_for_a_batch(query: RealQuery) -> None:
     writer = to_files(query).trigger(processingTime="100 milliseconds")
-    running = snapline.start(writer, INTERVAL)
+    running = snapline.start(writer, CheckpointConfig())
     try:
         wait_for(lambda: query.checkpoint.joinpath("commits").exists() and 3 in query.batches("commits"))
         wait_for(lambda: running.checkpoints()["counts"]["completed"] == 1)

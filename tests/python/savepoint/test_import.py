@@ -24,7 +24,7 @@ HDFS = f"{STATE}.HDFSBackedStateStoreProvider"
 )
 def test_changes_over(spark: SparkSession, tmp_path: Path, provider: str, name: str) -> None:
     query = StatefulQuery(spark, tmp_path, name)
-    query.add_input(range(3))
+    query.add_input(range(2))
     ours = spark.conf.get(PROVIDER)
     spark.conf.set(PROVIDER, provider)
     try:
@@ -41,7 +41,7 @@ def test_changes_over(spark: SparkSession, tmp_path: Path, provider: str, name: 
     assert list((tmp_path / "ours/state/0").rglob("*.changelog"))
     settings = json.loads((tmp_path / "ours/offsets" / str(metadata.batch)).read_text().split("\n")[1])["conf"]
     assert settings[PROVIDER] == ours
-    query.add_input(range(3, 5))
+    query.add_input(range(2, 3))
     query.run("ours")
     query.run("theirs")
     assert query.output("ours") == query.output("theirs", since)

@@ -116,7 +116,7 @@ class SupervisedQuery:
     def trigger_checkpoint(self, timeout: float = 60.0, *, savepoint: bool = False) -> int:
         """Takes a checkpoint at the next barrier, and waits for it.
 
-        That is the end of the next micro-batch; with an interval, where none follows for half a second, of the last.
+        That is the end of the next micro-batch; with an interval, if none follows for half a second, the last one.
 
         Args:
             timeout: in seconds.
@@ -134,8 +134,8 @@ class SupervisedQuery:
     def savepoint(self, path: str, timeout: float = 60.0, *, format: str = "canonical") -> SavepointMetadata:
         """Takes a savepoint while the query runs.
 
-        With an interval it is of a checkpoint at the end of the next micro-batch; else of the newest batch. Where rows
-        may wait (``unaligned``) it is of the end of the next micro-batch too, and that one leaves none.
+        With an interval it is of a checkpoint, taken as by :meth:`trigger_checkpoint`; else of the newest batch. Where
+        rows may wait (``unaligned``) it is of the end of the next micro-batch, and that one leaves none.
 
         Args:
             path: a folder that does not exist, or is empty.

@@ -48,7 +48,7 @@ class HandleMergerSpec extends AnyFunSuite with Eventually {
 
   test("handles that come one after another are one file, and each is told its place in it") {
     val storage = new MemoryStorage
-    val merger = new HandleMerger(storage, 1 << 20, "test", lingerMs = 300)
+    val merger = new HandleMerger(storage, 1 << 20, "test", lingerMs = 300, idleMs = 100)
     val handles = (0 until 20).map(handed(_).to(merger))
     val file = handles.head.file
     assert(storage.files.keySet == Set(file.mergedName) && storage.open == 0)
@@ -63,14 +63,14 @@ class HandleMergerSpec extends AnyFunSuite with Eventually {
 
   test("each version has files of its own") {
     val storage = new MemoryStorage
-    val merger = new HandleMerger(storage, 1 << 20, "test", lingerMs = 200)
+    val merger = new HandleMerger(storage, 1 << 20, "test", lingerMs = 200, idleMs = 100)
     val (one, two) = (handed(0, 8).to(merger), handed(0, 9).to(merger))
     assert(one.file.version == 8 && two.file.version == 9 && storage.files.size == 2)
   }
 
   test("a file ends before it would be longer than it may be, without a pause") {
     val storage = new MemoryStorage
-    val merger = new HandleMerger(storage, 1000, "test", lingerMs = 3000)
+    val merger = new HandleMerger(storage, 1000, "test", lingerMs = 3000, idleMs = 100)
     val handles = (0 until 8).map(handed(_, size = 300).to(merger))
     val files = handles.take(6).map(_.file)
     assert(files.distinct.size == 2 && files.take(3).distinct.size == 1)
@@ -79,7 +79,7 @@ class HandleMergerSpec extends AnyFunSuite with Eventually {
 
   test("it waits for those that are expected, and not for ever") {
     val storage = new MemoryStorage
-    val merger = new HandleMerger(storage, 1 << 20, "test", lingerMs = 50, patienceMs = 60000)
+    val merger = new HandleMerger(storage, 1 << 20, "test", lingerMs = 50, patienceMs = 60000, idleMs = 100)
     val (task, snapshot) = (merger.expect(8), merger.expect(8))
     val first = handed(0).to(merger)
     task.close()
@@ -90,7 +90,7 @@ class HandleMergerSpec extends AnyFunSuite with Eventually {
     snapshot.close()
     assert(first.file == second.file)
 
-    val impatient = new HandleMerger(storage, 1 << 20, "test", lingerMs = 50, patienceMs = 400)
+    val impatient = new HandleMerger(storage, 1 << 20, "test", lingerMs = 50, patienceMs = 400, idleMs = 100)
     val hung = impatient.expect(8)
     val third = handed(2).to(impatient)
     assert(third.file.version == 8)
@@ -100,7 +100,7 @@ class HandleMergerSpec extends AnyFunSuite with Eventually {
 
   test("when the file cannot be written all are told, nothing is left, and the next one is") {
     val storage = new MemoryStorage
-    val merger = new HandleMerger(storage, 1 << 20, "test", lingerMs = 50)
+    val merger = new HandleMerger(storage, 1 << 20, "test", lingerMs = 50, idleMs = 100)
     storage.failWriteTo = Some(".merged")
     val handles = (0 until 3).map(handed(_).to(merger))
     assert(handles.map(_.await()).forall(_.isLeft) && storage.files.isEmpty && storage.open == 0)
@@ -109,7 +109,7 @@ class HandleMergerSpec extends AnyFunSuite with Eventually {
   }
 
   test("what follows one handle does not keep the others from theirs") {
-    val merger = new HandleMerger(new MemoryStorage, 1 << 20, "test", lingerMs = 50)
+    val merger = new HandleMerger(new MemoryStorage, 1 << 20, "test", lingerMs = 50, idleMs = 100)
     merger.add("state/0/0", VersionRef(8, clock.next()), Array[Byte](1))(_ => throw new IllegalStateException("no"))
     assert(handed(1).to(merger).await().isRight)
   }
@@ -117,7 +117,7 @@ class HandleMergerSpec extends AnyFunSuite with Eventually {
   test("there is room for two files of handles that wait to be written; nobody is held up") {
     val gate = new CountDownLatch(1)
     val slow = new Gated(new MemoryStorage, gate)
-    val merger = new HandleMerger(slow, 1000, "test", lingerMs = 50)
+    val merger = new HandleMerger(slow, 1000, "test", lingerMs = 50, idleMs = 100)
     assert(merger.hasRoom(1000) && !merger.hasRoom(1001), "a larger one has a file of its own")
     val handles = (0 until 2).map(handed(_, size = 1000).to(merger))
     assert(!merger.hasRoom(1))
@@ -129,7 +129,7 @@ class HandleMergerSpec extends AnyFunSuite with Eventually {
   test("its thread ends when it is idle") {
     def threads = Thread.getAllStackTraces.keySet.stream.filter(_.getName == "snapline-merge").count
     eventually(assert(threads == 0))
-    val merger = new HandleMerger(new MemoryStorage, 1 << 20, "test", lingerMs = 50)
+    val merger = new HandleMerger(new MemoryStorage, 1 << 20, "test", lingerMs = 50, idleMs = 100)
     handed(0).to(merger).await(): Unit
     assert(threads == 1)
     eventually(assert(threads == 0))

@@ -17,7 +17,7 @@ class MergedFilesSpec extends AnyFunSuite {
 
     /** By store. */
     val handles: Map[String, (HandleMeta, MergedPlace, Int)] = {
-      val merger = new HandleMerger(storage, 1 << 20, "test", lingerMs = 50)
+      val merger = new HandleMerger(storage, 1 << 20, "test", lingerMs = 50, idleMs = 100)
       stores.map { store =>
         val meta = HandleMeta(
           VersionRef(version, clock.next()),

@@ -5,18 +5,22 @@ import java.util.Arrays
 import scala.collection.immutable.{SortedMap, TreeMap}
 
 import org.scalacheck.Gen
+import org.scalactic.anyvals.PosInt
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.snapline.state.{ColumnFamily, RowCursor}
 import io.snapline.storage.CheckpointStorage
 
-/** Random operations, commits, aborts, reloads, clean-ups and other executors against a plain map, in both of Spark's checkpoint formats. */
+/** Random operations, commits, aborts, reloads, clean-ups and other executors against a plain map, in both of Spark's checkpoint formats.
+  *
+  * More of it, in the sbt shell: `set core / Test / javaOptions += "-Dsnapline.test.runs=100"`. A failure names the seed it began with.
+  */
 abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with ScalaCheckPropertyChecks {
   import StoreModelSpec._
 
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
-    PropertyCheckConfiguration(minSuccessful = 15)
+    PropertyCheckConfiguration(minSuccessful = PosInt.ensuringValid(sys.props.getOrElse("snapline.test.runs", "5").toInt))
 
   private val usual = StateSettings(retain = 4, minStale = 1, policy = SnapshotPolicy(minChangelogs = 3))
 

@@ -23,13 +23,16 @@ import io.snapline.storage.CheckpointStorage
   *   from the last handle to the end of a file that nobody is known to have a part in any more
   * @param patienceMs
   *   the same when somebody has
+  * @param idleMs
+  *   until the thread ends
   */
 final class HandleMerger(
     storage: CheckpointStorage,
     maxFileSize: Long,
     writer: String,
     lingerMs: Long = HandleMerger.LingerMs,
-    patienceMs: Long = HandleMerger.PatienceMs
+    patienceMs: Long = HandleMerger.PatienceMs,
+    idleMs: Long = HandleMerger.IdleMs
 ) {
   import HandleMerger._
 
@@ -47,7 +50,7 @@ final class HandleMerger(
         thread
       }
     )
-    executor.setKeepAliveTime(IdleSeconds, TimeUnit.SECONDS)
+    executor.setKeepAliveTime(idleMs, TimeUnit.MILLISECONDS)
     executor.allowCoreThreadTimeOut(true)
     executor
   }
@@ -152,7 +155,7 @@ object HandleMerger {
   /** From one task of a stage to the next on the same core it takes less. */
   val LingerMs = 1000L
   val PatienceMs = 10000L
-  private val IdleSeconds = 5L
+  val IdleMs = 5000L
 
   /** So many files' worth of handles may wait to be written. */
   private val UnwrittenFiles = 2
