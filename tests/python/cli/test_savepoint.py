@@ -70,6 +70,20 @@ def test_what_is_no_savepoint(run: Run, tmp_path: Path) -> None:
     assert json.loads(run("savepoint", "list", tmp_path, "--json").out) == []
 
 
+def test_wrong_options_are_told_before_spark_starts(run: Run, tmp_path: Path) -> None:
+    for command, text in (
+        (("restore", tmp_path, "--map", "0"), "OLD=NEW"),
+        (("restore", tmp_path, "--map", "0=1", "--map", "0=2"), "twice"),
+        (("savepoint", "export", tmp_path, "--provider", "hdfs"), "cannot begin at a later version"),
+        (("savepoint", "export", tmp_path, "--provider", "bolt"), "is not known"),
+    ):
+        said = run(*command, "--to", tmp_path / "new")
+        assert said.code == 2
+        assert "SNAPLINE-CONFIG" in said.err
+        assert text in " ".join(said.err.split())
+    assert not (tmp_path / "new").exists()
+
+
 def test_shows_what_was_never_finished(run: Run, tmp_path: Path) -> None:
     (tmp_path / "half").mkdir()
     (tmp_path / "half/_unfinished").touch()

@@ -9,7 +9,7 @@ import pytest
 
 from snapline.errors import IncompatibleState, InvalidConfiguration
 from snapline.savepoint.layout import OperatorLayout, parse_operator
-from snapline.savepoint.matching import match_by_hand, match_operators, operator_map
+from snapline.savepoint.matching import OperatorMap, match_by_hand, match_operators, operator_map
 
 FUNCTION = "transformWithStateInPySparkExec"
 
@@ -120,7 +120,13 @@ def test_by_hand() -> None:
     assert [each.uid for each in match_by_hand(old, {}, False)] == [None, "a"]
     assert found[0].layout.renumbered(0).schema_files == ["state/0/_stateSchema/default/0_x"]
     assert match_by_hand([], {}, False) == ()
-    for wanted, allow in (({0: 1}, False), ({0: 2}, True), ({0: None}, False), ({0: None}, True)):
+    refused: list[tuple[OperatorMap, bool]] = [
+        ({0: 1}, False),
+        ({0: 2}, True),
+        ({0: None}, False),
+        ({0: None}, True),
+    ]
+    for wanted, allow in refused:
         with pytest.raises(IncompatibleState):
             match_by_hand(old, wanted, allow)
     assert [each.layout.id for each in match_by_hand(old, {0: None, 1: 0}, True)] == [1]

@@ -122,8 +122,11 @@ def export(
 ) -> None:
     """Write a checkpoint folder that Spark goes on from without Snapline."""
     from snapline.savepoint import export_savepoint
+    from snapline.savepoint.foreign import provider_class
     from snapline.savepoint.matching import operator_map
 
+    provider_class(provider)
+    mapped = operator_map(operators or ())
     with _session(master, conf) as session:
         metadata = export_savepoint(
             session,
@@ -133,7 +136,7 @@ def export(
             parallelism=parallelism,
             keep_query_id=keep_query_id,
             file_sink=file_sink,
-            operators=operator_map(operators or ()),
+            operators=mapped,
             allow_non_restored_state=allow_non_restored_state,
             progress=_progress(quiet=False),
         )
@@ -155,6 +158,7 @@ def restore(
     from snapline.savepoint import restore_savepoint
     from snapline.savepoint.matching import operator_map
 
+    mapped = operator_map(operators or ())
     with _session(master, conf) as session:
         metadata = restore_savepoint(
             session,
@@ -163,7 +167,7 @@ def restore(
             parallelism=parallelism,
             keep_query_id=keep_query_id,
             file_sink=file_sink,
-            operators=operator_map(operators or ()),
+            operators=mapped,
             allow_non_restored_state=allow_non_restored_state,
             progress=_progress(quiet=False),
         )
