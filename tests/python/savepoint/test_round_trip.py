@@ -11,6 +11,7 @@ from snapline.savepoint import create_savepoint, restore_savepoint
 
 from .queries import QUERIES, StatefulQuery
 
+
 def carry(query: StatefulQuery, source: str, target: str, parallelism: int) -> None:
     savepoint = query.work / f"{target}-savepoint"
     create_savepoint(query.session, str(query.work / source), str(savepoint))

@@ -20,7 +20,9 @@ abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with Scala
   import StoreModelSpec._
 
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
-    PropertyCheckConfiguration(minSuccessful = PosInt.ensuringValid(sys.props.getOrElse("snapline.test.runs", "5").toInt))
+    PropertyCheckConfiguration(minSuccessful =
+      PosInt.ensuringValid(sys.props.getOrElse("snapline.test.runs", "5").toInt)
+    )
 
   private val usual = StateSettings(retain = 4, minStale = 1, policy = SnapshotPolicy(minChangelogs = 3))
 

@@ -128,9 +128,7 @@ class AtLeastOnceQuerySpec extends AnyFunSuite with BeforeAndAfterAll with Event
   private def once: Trigger = Trigger.Once()
 
   for (format <- Seq("1", "2")) {
-    test(
-      s"rows of batches that a store was ahead count twice after a recovery, and no others: checkpoint format $format"
-    ) {
+    test(s"rows of batches a store was ahead count twice, and no others: checkpoint format $format") {
       spark.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", format)
       val folder = Files.createTempDirectory("snapline-at-least-once").toFile
       try {
