@@ -1,4 +1,4 @@
-"""Savepoints of the store's own files, and checkpoints begun with them: the same as canonical ones, at any parallelism."""
+"""Savepoints of the store's own files, and checkpoints begun with them: as canonical ones, at any parallelism."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from snapline.savepoint import create_savepoint, read_state, rescale_checkpoint, restore_savepoint
+from snapline.savepoint import create_savepoint, rescale_checkpoint, restore_savepoint
 
 from .queries import QUERIES, StatefulQuery
 

@@ -122,7 +122,7 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
     val tables = store.families.map { family =>
       Savepoints.read(spark, from, version, offsetMetadata, json, store.name, family.name, none)
     }
-    Savepoints.write(spark, to, version, offsetMetadata, json, store.name, count, tables.asJava): Unit
+    Savepoints.write(spark, to, version, offsetMetadata, json, store.name, count, 2, tables.asJava): Unit
   }
 
   def restoreNative(from: String, version: Long, to: String, count: Int, sourceVersion: Option[Long] = None): Unit = {
