@@ -1,4 +1,4 @@
-"""Another number of partitions for a state that is there: rescaling beside Spark's own offline repartition."""
+"""Another number of partitions for a state: Snapline's rescaling beside Spark's own offline repartition."""
 
 from __future__ import annotations
 

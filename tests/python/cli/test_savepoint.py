@@ -61,6 +61,27 @@ def test_from_the_first_to_the_last(run: Run, checkpoint: Path, tmp_path: Path) 
     assert not path.exists()
 
 
+def test_of_files_and_without_a_savepoint(run: Run, checkpoint: Path, tmp_path: Path) -> None:
+    path = tmp_path / "native"
+    made = snapline("savepoint", "create", checkpoint, "--to", path, "--format", "native", *SETTINGS)
+    assert made.returncode == 0, made.stderr
+    assert "files of the state" in made.stdout
+    said = json.loads(run("savepoint", "describe", path, "--json").out)
+    assert (said["format"], said["states"][0]["rows"]) == ("native", 350)
+    assert "native" in run("savepoint", "describe", path).out
+    assert "native" in run("savepoint", "list", tmp_path).out
+    assert run("savepoint", "verify", path).code == 0
+    rescaled = snapline("rescale", checkpoint, "--to", tmp_path / "new", "--parallelism", 3, *SETTINGS)
+    assert rescaled.returncode == 0, rescaled.stderr
+    summary = json.loads(run("checkpoints", "list", tmp_path / "new", "--json").out)
+    assert (summary["newest_loadable"], summary["operators"][0]["stores"]) == (6, 3)
+    assert run("checkpoints", "verify", tmp_path / "new").code == 0
+    assert run("savepoint", "dispose", path).code == 0
+    assert not path.exists()
+    wrong = run("savepoint", "create", checkpoint, "--to", path, "--format", "clay")
+    assert (wrong.code, "SNAPLINE-CONFIG" in wrong.err) == (2, True)
+
+
 def test_what_is_no_savepoint(run: Run, tmp_path: Path) -> None:
     for command in ("describe", "verify", "dispose"):
         said = run("savepoint", command, tmp_path)

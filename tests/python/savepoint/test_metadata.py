@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,13 @@ import pytest
 from snapline.errors import CheckpointDamaged, NotACheckpoint, UnsupportedVersion
 from snapline.query import LocalFiles
 from snapline.savepoint.layout import OperatorLayout, StateKey, parse_operator
-from snapline.savepoint.metadata import SavepointFile, SavepointMetadata, parse_savepoint, read_savepoint
+from snapline.savepoint.metadata import (
+    SavepointFile,
+    SavepointMetadata,
+    StoreVersion,
+    parse_savepoint,
+    read_savepoint,
+)
 
 OFFSETS = 'v1\n{"batchWatermarkMs":5,"conf":{"spark.sql.shuffle.partitions":"4"}}\n{"logOffset":3}'
 
@@ -48,8 +55,31 @@ def test_comes_back_as_it_was() -> None:
     assert sample().commit_entry.watermark_ms == 7
 
 
-def test_every_byte_counts() -> None:
-    data = sample().to_bytes()
+def native_sample() -> SavepointMetadata:
+    uid = "01a1fdd8-23e9-7098-be96-43b23994934e"
+    stores = tuple(StoreVersion(0, "default", partition, 4, uid) for partition in range(4))
+    return dataclasses.replace(sample(), format="native", backend="rocksdb", stores=stores)
+
+
+def test_a_native_one_comes_back_too_and_older_versions_refuse_it() -> None:
+    assert parse_savepoint(native_sample().to_bytes(), "here") == native_sample()
+    assert int.from_bytes(native_sample().to_bytes()[8:10], "little") == 2
+    assert int.from_bytes(sample().to_bytes()[8:10], "little") == 1
+
+
+def test_a_native_one_has_every_partition_of_every_store_once() -> None:
+    stores = native_sample().stores
+    for wrong in (stores[1:], (*stores, stores[0]), (*stores[1:], dataclasses.replace(stores[0], store="other"))):
+        with pytest.raises(CheckpointDamaged, match="stores"):
+            parse_savepoint(dataclasses.replace(native_sample(), stores=wrong).to_bytes(), "here")
+    evil = dataclasses.replace(stores[0], uid="../../x")
+    with pytest.raises(CheckpointDamaged, match="uid"):
+        parse_savepoint(dataclasses.replace(native_sample(), stores=(evil, *stores[1:])).to_bytes(), "here")
+
+
+@pytest.mark.parametrize("kind", [sample, native_sample])
+def test_every_byte_counts(kind: Callable[[], SavepointMetadata]) -> None:
+    data = kind().to_bytes()
     for at in range(len(data)):
         harmed = bytearray(data)
         harmed[at] ^= 0x40

@@ -58,13 +58,13 @@ def show_list(folder: str, names: Sequence[str], *, as_json: bool) -> None:
     if as_json:
         print_json([_as_item(_path(folder, name), each) for name, each in found])
         return
-    columns = ("created", "query", "batch", "size")
+    columns = ("created", "query", "batch", "format", "size")
     listing = table(f"Savepoints in {folder}", "name", *columns, numbers=("batch", "size"))
     for name, each in found:
         if isinstance(each, SavepointMetadata):
-            listing.add_row(name, moment(each.created), each.query, number(each.batch), size(each.size))
+            listing.add_row(name, moment(each.created), each.query, number(each.batch), each.format, size(each.size))
         else:
-            listing.add_row(name, "-", f"{each.code}: {each.found}", "-", "-")
+            listing.add_row(name, "-", f"{each.code}: {each.found}", "-", "-", "-")
     console().print(listing)
 
 

@@ -60,9 +60,7 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
           keyed.foreach(family => keys.foreach(change(own, family, _, partition, open)))
           if (version == 0) {
             keyless.zip(elements(partition)).foreach { case (family, count) =>
-              (0 until count).foreach(at =>
-                open.put(row(position, at.toLong), row(number, own.nextLong()), family.name)
-              )
+              (0 until count).foreach(at => open.put(row(position, at.toLong), row(number, own.nextLong()), family.name))
             }
             shared.foreach { case (name, value) => open.put(row(number, name), row(number, value), everywhere.name) }
           }
@@ -83,8 +81,7 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
   ): Unit = {
     val stored = row(family.key, entry(family, key, random): _*)
     if (new KeyPartition(family.key, family.placement, partitions).of(stored).contains(partition)) {
-      def value = if (family.value == nothing) row(nothing, null)
-      else row(text, utf8(random.alphanumeric.take(random.nextInt(30)).mkString))
+      def value = if (family.value == nothing) row(nothing, null) else row(text, utf8(random.alphanumeric.take(random.nextInt(30)).mkString))
       random.nextInt(5) match {
         case 0 => open.remove(stored, family.name)
         case 1 if family.multi => open.mergeList(stored, Array.fill(2)(value.copy()), family.name)
@@ -125,14 +122,12 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
     val tables = store.families.map { family =>
       Savepoints.read(spark, from, version, offsetMetadata, json, store.name, family.name, none)
     }
-    Savepoints.write(spark, to, version, offsetMetadata, json, store.name, count, format = 1, tables.asJava): Unit
+    Savepoints.write(spark, to, version, offsetMetadata, json, store.name, count, 2, tables.asJava): Unit
   }
 
   def restoreNative(from: String, version: Long, to: String, count: Int, sourceVersion: Option[Long] = None): Unit = {
     val plan =
-      s"""{"operators":[{"id":0,"partitions":$count,"layout":$operatorJson}],"stores":${stores(
-          sourceVersion.getOrElse(version)
-        )}}"""
+      s"""{"operators":[{"id":0,"partitions":$count,"layout":$operatorJson}],"stores":${stores(sourceVersion.getOrElse(version))}}"""
     NativeSavepoints.restore(spark, from, to, version, offsetMetadata, plan): Unit
   }
 
