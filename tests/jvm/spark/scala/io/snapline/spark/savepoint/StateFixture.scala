@@ -60,7 +60,9 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
           keyed.foreach(family => keys.foreach(change(own, family, _, partition, open)))
           if (version == 0) {
             keyless.zip(elements(partition)).foreach { case (family, count) =>
-              (0 until count).foreach(at => open.put(row(position, at.toLong), row(number, own.nextLong()), family.name))
+              (0 until count).foreach(at =>
+                open.put(row(position, at.toLong), row(number, own.nextLong()), family.name)
+              )
             }
             shared.foreach { case (name, value) => open.put(row(number, name), row(number, value), everywhere.name) }
           }
@@ -81,7 +83,8 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
   ): Unit = {
     val stored = row(family.key, entry(family, key, random): _*)
     if (new KeyPartition(family.key, family.placement, partitions).of(stored).contains(partition)) {
-      def value = if (family.value == nothing) row(nothing, null) else row(text, utf8(random.alphanumeric.take(random.nextInt(30)).mkString))
+      def value = if (family.value == nothing) row(nothing, null)
+      else row(text, utf8(random.alphanumeric.take(random.nextInt(30)).mkString))
       random.nextInt(5) match {
         case 0 => open.remove(stored, family.name)
         case 1 if family.multi => open.mergeList(stored, Array.fill(2)(value.copy()), family.name)
@@ -127,7 +130,9 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
 
   def restoreNative(from: String, version: Long, to: String, count: Int, sourceVersion: Option[Long] = None): Unit = {
     val plan =
-      s"""{"operators":[{"id":0,"partitions":$count,"layout":$operatorJson}],"stores":${stores(sourceVersion.getOrElse(version))}}"""
+      s"""{"operators":[{"id":0,"partitions":$count,"layout":$operatorJson}],"stores":${stores(
+          sourceVersion.getOrElse(version)
+        )}}"""
     NativeSavepoints.restore(spark, from, to, version, offsetMetadata, plan): Unit
   }
 
