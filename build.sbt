@@ -2,6 +2,13 @@ ThisBuild / organization := "io.snapline"
 ThisBuild / version := IO.read(file("VERSION")).trim
 ThisBuild / scalaVersion := "2.13.18"
 
+// The tests of the two rooms, each in a JVM of its own, run side by side: neither keeps two cores busy.
+Global / concurrentRestrictions := Seq(
+  Tags.limitAll(math.max(2, java.lang.Runtime.getRuntime.availableProcessors)),
+  Tags.limit(Tags.ForkedTestGroup, 2),
+  Tags.exclusiveGroup(Tags.Clean)
+)
+
 /** Tests stand in tests/jvm, which mirrors jvm. They run one after another, in a JVM and a folder of their own. */
 def room(name: String): Seq[Setting[?]] = Seq(
   scalacOptions ++= Compiler.scala,

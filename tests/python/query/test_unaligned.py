@@ -125,7 +125,10 @@ def test_what_waits_comes_out_as_if_it_had_not(slow: Chains, aligned: list[tuple
 
 
 def test_a_replay_cuts_batches_where_they_were_cut(slow: Chains, aligned: list[tuple[object, ...]]) -> None:
-    slow.run(WITH_INTERVAL)
+    query = snapline.start(slow.writer(processingTime="0 seconds"), WITH_INTERVAL)
+    query.processAllAvailable()
+    wait_for(lambda: not rows_wait(slow.files))
+    query.stop()
     assert slow.files.list(CUTS)
     # The only checkpoint is of the first batch: all others are replayed, quickly this time, and would be cut nowhere.
     slow.seconds_a_row = 0
