@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import snapline
 from snapline.savepoint import read_state
@@ -102,6 +103,11 @@ class StatefulQuery:
 
     def run(self, checkpoint: str, partitions: int = 2) -> None:
         """Takes in all that is there. The output goes to a file for each batch, beside the checkpoint."""
+        self.session.conf.set("spark.sql.shuffle.partitions", str(partitions))
+        self.writer(checkpoint).trigger(availableNow=True).start().awaitTermination()
+
+    def writer(self, checkpoint: str) -> DataStreamWriter:
+        """To start it by other means."""
         output = self.work / f"{checkpoint}-output"
         output.mkdir(exist_ok=True)
 
@@ -109,10 +115,8 @@ class StatefulQuery:
             rows = sorted(row.asDict(recursive=True).__repr__() for row in batch.collect())
             (output / f"{number:03}").write_text("\n".join(rows))
 
-        self.session.conf.set("spark.sql.shuffle.partitions", str(partitions))
         writer = self._query(self.rows()).writeStream.outputMode(self.mode).foreachBatch(keep)
-        writer = writer.option("checkpointLocation", str(self.work / checkpoint))
-        writer.trigger(availableNow=True).start().awaitTermination()
+        return writer.option("checkpointLocation", str(self.work / checkpoint))
 
     def output(self, checkpoint: str, since: int = 0) -> list[str]:
         """All rows of the batches from one on, in order."""

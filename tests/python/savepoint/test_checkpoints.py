@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from snapline.savepoint import read_state
 from snapline.savepoint.state import find_state
 
 from .queries import StatefulQuery
@@ -23,7 +24,7 @@ def test_a_checkpoint_keeps_its_parallelism(spark: SparkSession, tmp_path: Path)
         query.run("checkpoint", partitions)
     found = find_state(spark, str(tmp_path / "checkpoint"))
     assert [operator.parallelism for operator in found.operators] == [2]
-    assert sum(rows for rows, _ in query.state("checkpoint").values()) == len(query.output("checkpoint")) > 0
+    assert {int(row.partition) for row in read_state(str(tmp_path / "checkpoint"), session=spark).collect()} == {0, 1}
 
 
 def test_a_checkpoint_stays_with_the_state_store_it_was_begun_with(spark: SparkSession, tmp_path: Path) -> None:
@@ -63,3 +64,14 @@ def test_a_checkpoint_is_moved_whole(spark: SparkSession, tmp_path: Path, name: 
     shutil.rmtree(tmp_path / "before")
     query.run("after")
     assert query.state("after") == expected
+
+
+def test_spark_does_not_find_the_schemas_of_transform_with_state_elsewhere(spark: SparkSession, tmp_path: Path) -> None:
+    """It writes whole paths down."""
+    query = StatefulQuery(spark, tmp_path, "transform-with-state")
+    query.add_input(range(1))
+    query.run("before")
+    (tmp_path / "before").rename(tmp_path / "after")
+    query.add_input(range(1, 2))
+    with pytest.raises(Exception, match="_stateSchema"):
+        query.run("after")

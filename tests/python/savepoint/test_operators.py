@@ -162,6 +162,20 @@ def test_a_uid_belongs_to_one_operator(changing: Changing) -> None:
             counted(rows, uid)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["transform-with-state", "join", "pandas-with-state", "sessions", "limit"])
+def test_sparks_operators_are_planned_as_they_are(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """What was written of the plan before is what is found in the plan now."""
+    query = StatefulQuery(spark, tmp_path, name)
+    query.add_input(range(1))
+    query.run("old")
+    create_savepoint(spark, str(tmp_path / "old"), str(tmp_path / "savepoint"))
+    query.add_input(range(1, 2))
+    query.run("old")
+    writer = query.writer("new").trigger(availableNow=True)
+    snapline.start(writer, from_savepoint=str(tmp_path / "savepoint"), parallelism=3).awaitTermination()
+    assert query.state("new") == query.state("old")
+
+
 def test_by_hand(changing: Changing) -> None:
     """Without the query: by numbers."""
     changing.take(lambda rows: totals(rows.dropDuplicates(["k", "v"])))

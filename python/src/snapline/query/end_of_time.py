@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from snapline.errors import StateNotFound
+from snapline.errors import CheckpointDamaged, StateNotFound
 from snapline.query.files import Files
 from snapline.query.logs import COMMITS, Log, LogEntry
 
@@ -22,5 +22,6 @@ def was_drained(files: Files) -> bool:
     try:
         newest = commits.newest()
         return newest is not None and is_drained(commits.read(newest))
-    except StateNotFound:
+    except (StateNotFound, CheckpointDamaged):
+        # Whoever needs the entry says so.
         return False

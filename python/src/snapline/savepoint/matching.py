@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from snapline.errors import IncompatibleState, InvalidConfiguration
 from snapline.savepoint.layout import OperatorLayout
+from snapline.savepoint.shape import shape_of, state_names
 
 #: From an operator of the savepoint, by number or uid, to one of the query; None: its state is left out.
 OperatorMap = Mapping[int | str, int | str | None]
@@ -175,9 +175,9 @@ class _Matching:
 
     def pair_alike(self) -> None:
         """Those of one shape in their order, where there are as many on both sides."""
-        for shape in dict.fromkeys(map(_shape, self._unnamed)):
-            before = [operator for operator in self._unnamed if _shape(operator) == shape]
-            now = [planned for planned in self.new if _shape(planned) == shape]
+        for shape in dict.fromkeys(map(shape_of, self._unnamed)):
+            before = [operator for operator in self._unnamed if shape_of(operator) == shape]
+            now = [planned for planned in self.new if shape_of(planned) == shape]
             if len(before) == len(now):
                 for operator, planned in zip(before, now, strict=True):
                     self.put(operator, planned)
@@ -190,7 +190,7 @@ class _Matching:
         for kind in _FUNCTIONS:
             before = [operator for operator in self._unnamed if operator.name == kind]
             now = [planned for planned in self.new if planned.name == kind]
-            if len(before) == len(now) == 1 and _state_names(before[0]) & _state_names(now[0]):
+            if len(before) == len(now) == 1 and state_names(before[0]) & state_names(now[0]):
                 self.put(before[0], now[0])
 
 
@@ -202,39 +202,6 @@ def _named(operators: Sequence[OperatorLayout], wanted: int | str, where: str) -
             f"operator {wanted!r} is none of the {where}, which has {there}.", "give the number or the uid of one."
         )
     return found[0]
-
-
-def _state_names(operator: OperatorLayout) -> set[str]:
-    return {key.name for key in operator.states if not key.name.startswith("$")}
-
-
-def _shape(operator: OperatorLayout) -> Hashable:
-    """Kind and columns: what Spark asks of the state of an operator that it does not know by name."""
-    states = [
-        (store["name"], family["name"], _types(family["key"]), _types(family["value"]), family["multi"])
-        for store in operator.json["stores"]
-        for family in store["states"]
-        # Of a function: there or not, depending on what has happened to it.
-        if not family["name"].startswith("$schema")
-    ]
-    return operator.name, tuple(sorted(states, key=repr))
-
-
-def _types(schema: Any) -> Hashable:
-    """A type without the names of columns, and without which of them may be null."""
-    if not isinstance(schema, dict):
-        return str(schema)
-    match schema["type"]:
-        case "struct":
-            return tuple(_types(field["type"]) for field in schema["fields"])
-        case "array":
-            return "array", _types(schema["elementType"])
-        case "map":
-            return "map", _types(schema["keyType"]), _types(schema["valueType"])
-        case "udt":
-            return _types(schema["sqlType"])
-        case other:
-            return str(other)
 
 
 def _left_out(operators: Sequence[OperatorLayout], allowed: bool) -> list[str]:

@@ -221,6 +221,11 @@ private[snapline] class KeyedProcessExec(
     }
   }
 
+  override def stateSchemaList(
+      results: List[StateSchemaValidationResult],
+      before: Option[OperatorStateMetadata]
+  ): List[List[String]] = super.stateSchemaList(results, before.map(KeyedStateSchemas.here(_, getStateInfo)))
+
   override def operatorStateMetadata(stateSchemaPaths: List[List[String]]): OperatorStateMetadata =
     OperatorUid.in(super.operatorStateMetadata(stateSchemaPaths), spec.uid)
 

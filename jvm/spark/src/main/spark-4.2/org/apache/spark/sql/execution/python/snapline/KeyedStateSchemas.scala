@@ -60,6 +60,18 @@ private[snapline] object KeyedStateSchemas {
     }
   }
 
+  /** With the paths of schema files, which Spark writes down whole, in the folder where the checkpoint is now. */
+  def here(metadata: OperatorStateMetadata, info: StatefulOperatorStateInfo): OperatorStateMetadata = metadata match {
+    case v2: OperatorStateMetadataV2 => v2.copy(stateStoreInfo = v2.stateStoreInfo.map { store =>
+        val below = s"/state/${info.operatorId}/"
+        store.copy(stateSchemaFilePaths = store.stateSchemaFilePaths.map { path =>
+          val name = path.substring(path.lastIndexOf(below) + below.length)
+          new Path(new Path(info.checkpointLocation, info.operatorId.toString), name).toString
+        })
+      })
+    case other => other
+  }
+
   private def paths(info: StatefulOperatorStateInfo, hadoopConf: Configuration, batchId: Long): List[Path] =
     metadata(
       info,
@@ -79,7 +91,7 @@ private[snapline] object KeyedStateSchemas {
         // The first run of a query has none.
         case NonFatal(_) if batchId == 0 => None
       }
-    found.collect { case v2: OperatorStateMetadataV2 => v2 }
+    found.map(here(_, info)).collect { case v2: OperatorStateMetadataV2 => v2 }
   }
 
   private def next(old: StateStoreColFamilySchema, now: StateStoreColFamilySchema): StateStoreColFamilySchema = {

@@ -1,0 +1,42 @@
+"""What an operator looks like to who does not know it by name."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from snapline.savepoint.layout import OperatorLayout
+
+
+def state_names(operator: OperatorLayout) -> set[str]:
+    """Those that people gave."""
+    return {key.name for key in operator.states if not key.name.startswith("$")}
+
+
+def shape_of(operator: OperatorLayout) -> Hashable:
+    """Kind and columns: what Spark asks of the state of an operator that it does not know by name."""
+    states = [
+        (store["name"], family["name"], _types(family["key"]), _types(family["value"]), family["multi"])
+        for store in operator.json["stores"]
+        for family in store["states"]
+        # Of a function: there or not, depending on what has happened to it.
+        if not family["name"].startswith("$schema")
+    ]
+    return operator.name, tuple(sorted(states, key=repr))
+
+
+def _types(schema: Any) -> Hashable:
+    """A type without the names of columns, and without which of them may be null."""
+    if not isinstance(schema, dict):
+        return str(schema)
+    match schema["type"]:
+        case "struct":
+            return tuple(_types(field["type"]) for field in schema["fields"])
+        case "array":
+            return "array", _types(schema["elementType"])
+        case "map":
+            return "map", _types(schema["keyType"]), _types(schema["valueType"])
+        case "udt":
+            return _types(schema["sqlType"])
+        case other:
+            return str(other)
