@@ -23,21 +23,23 @@ NAMES = (provider.ROCKSDB.name, OURS)
 @dataclass(frozen=True)
 class Sizes:
     """
-    `payload`, `large`: bytes of a value, for the two states; `changed`: keys that each of two batches after the load
-    changes; `warm_up`: keys of the state that is rescaled first, so that classes are loaded and code is compiled.
+    `payload`, `large`: bytes of a value, for the two states; `changed`: keys that each of `batches` after the load
+    changes, enough of them for a snapshot in the background; `warm_up`: keys of the state that is rescaled first, so
+    that classes are loaded and code is compiled.
     """
 
     keys: int = 1_000_000
     payload: int = 100
     large: int = 1_000
     changed: int = 10_000
+    batches: int = 11
     warm_up: int = 50_000
     before: int = 4
     after: int = 8
     memory: str = "4g"
 
     def events(self, keys: int, payload: int) -> UpdateEvents:
-        return UpdateEvents(keys, min(self.changed, keys // 10), 3, payload)
+        return UpdateEvents(keys, min(self.changed, keys // 10), 1 + self.batches, payload)
 
 
 QUICK = Sizes(keys=200_000, changed=2_000, warm_up=20_000)
