@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -77,17 +76,6 @@ def numbered(kind: str, rows: DataFrame) -> DataFrame:
     if kind == "non-keyed":
         return snapline.process(rows.repartition(2, "key"), Plain(), "key long, n long")
     return rows.groupBy("key").agg(F.count("*").alias("n"))
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.shuffle.partitions", "2")
-    session = snapline.configure(builder).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
 
 
 def add(folder: Path, files: int) -> None:

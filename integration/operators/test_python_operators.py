@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
-
-import snapline
 
 OUT = "key long, total long"
 
@@ -69,18 +65,6 @@ def query(rows: DataFrame, operator: str) -> DataFrame:
     if operator == "transformWithState":
         return grouped.transformWithState(Total(), OUT, "Update", "None")
     return grouped.transformWithStateInPandas(PandasTotal(), OUT, "Update", "None")
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """A local session whose Python workers are this Python, not the first on the path."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.shuffle.partitions", "2")
-    session = snapline.configure(builder).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
 
 
 @pytest.mark.parametrize("operator", ["applyInPandasWithState", "transformWithState", "transformWithStateInPandas"])
