@@ -111,8 +111,19 @@ def prepared(spark: SparkSession, job: Job, sizes: Sizes, keys: int, payload: in
     for batch in batches:
         stream.land([batch])
         stream.drain()
+    if job.provider.name == OURS:
+        await_snapshots(folder / "checkpoint", sizes.before)
     stream.stop()
     return folder / "checkpoint"
+
+
+def await_snapshots(checkpoint: Path, partitions: int) -> None:
+    """A query that runs for long has one in each store; this one would be stopped while they are made."""
+    deadline = time.monotonic() + 60
+    while len({path.parent for path in checkpoint.glob("state/0/*/*.handle")}) < partitions:
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{checkpoint} has no snapshots")
+        time.sleep(0.5)
 
 
 def timed(rescale: Rescale, checkpoint: Path, to: Path, partitions: int) -> tuple[Path, float]:
