@@ -23,13 +23,15 @@ NAMES = (provider.ROCKSDB.name, OURS)
 @dataclass(frozen=True)
 class Sizes:
     """
-    `payload`, `large`: bytes of a value, for the two states; `changed`: keys that each of `batches` after the load
+    `payload`: bytes of a value, and `large` those of a second state, of `few` keys, which stands beside one of as many
+    keys with the others; `changed`: keys that each of `batches` after the load
     changes, enough of them for a snapshot in the background; `warm_up`: keys of the state that is rescaled first, so
     that classes are loaded and code is compiled.
     """
 
     keys: int = 1_000_000
     payload: int = 100
+    few: int = 200_000
     large: int = 1_000
     changed: int = 10_000
     batches: int = 11
@@ -42,13 +44,14 @@ class Sizes:
         return UpdateEvents(keys, min(self.changed, keys // 10), 1 + self.batches, payload)
 
 
-QUICK = Sizes(keys=200_000, changed=2_000, warm_up=20_000)
+QUICK = Sizes(keys=200_000, few=50_000, changed=2_000, warm_up=20_000)
 REPS = 1
 FIGURES = {
     "wider_s": "4 -> 8, s",
     "wider_cpu_s": "CPU s",
     "narrower_s": "8 -> 4, s",
-    "large_s": "4 -> 8, large values, s",
+    "small_s": "4 -> 8, few keys, s",
+    "large_s": "with large values, s",
     "growth": "large / small values",
     "others": "other load, cores",
 }
@@ -79,17 +82,20 @@ def measure(job: Job) -> Result:
     check_rows(spark, job.provider, wide, sizes.keys)
     narrow, narrower_s = timed(rescale, wide, job.scratch / "narrow", sizes.before)
     check_rows(spark, job.provider, narrow, sizes.keys)
-    large = prepared(spark, job, sizes, sizes.keys, sizes.large)
-    wide, large_s = timed(rescale, large, job.scratch / "large-wide", sizes.after)
-    check_rows(spark, job.provider, wide, sizes.keys)
+    of_values = {}
+    for payload in (sizes.payload, sizes.large):
+        checkpoint = prepared(spark, job, sizes, sizes.few, payload)
+        wide, of_values[payload] = timed(rescale, checkpoint, job.scratch / f"wide-{payload}", sizes.after)
+        check_rows(spark, job.provider, wide, sizes.few)
     spark.stop()
     return {
         "figures": {
             "wider_s": wider_s,
             "wider_cpu_s": usage.cpu_s,
             "narrower_s": narrower_s,
-            "large_s": large_s,
-            "growth": large_s / wider_s,
+            "small_s": of_values[sizes.payload],
+            "large_s": of_values[sizes.large],
+            "growth": of_values[sizes.large] / of_values[sizes.payload],
             "others": usage.others,
         }
     }
@@ -105,8 +111,19 @@ def prepared(spark: SparkSession, job: Job, sizes: Sizes, keys: int, payload: in
     for batch in batches:
         stream.land([batch])
         stream.drain()
+    if job.provider.name == OURS:
+        await_snapshots(folder / "checkpoint", sizes.before)
     stream.stop()
     return folder / "checkpoint"
+
+
+def await_snapshots(checkpoint: Path, partitions: int) -> None:
+    """A query that runs for long has one in each store; this one would be stopped while they are made."""
+    deadline = time.monotonic() + 60
+    while len({path.parent for path in checkpoint.glob("state/0/*/*.handle")}) < partitions:
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{checkpoint} has no snapshots")
+        time.sleep(0.5)
 
 
 def timed(rescale: Rescale, checkpoint: Path, to: Path, partitions: int) -> tuple[Path, float]:

@@ -4,7 +4,6 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.snapline.checkpoint.StoreId
-import io.snapline.error.StateNotFound
 import io.snapline.snapshot.{MergedFiles, MergedStorage, NewestOrigin, Origin}
 import io.snapline.spark.plugin.CheckpointFolder
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
@@ -19,12 +18,6 @@ private[savepoint] final class StoreFolders(root: String, configuration: Configu
   /** Where nothing is merged: to write to. */
   def files(id: StoreId): CheckpointStorage = new HadoopCheckpointStorage(new Path(root, id.folder), configuration)
 
-  /** Under which settings a store was written. */
-  def origin(id: StoreId): Origin =
-    NewestOrigin.of(files(id)).orElse(NewestOrigin.of(merged)).getOrElse {
-      throw new StateNotFound(
-        s"${files(id).location} has no version of the state that can be read.",
-        "check that the folder is complete; `snapline checkpoints list` shows which versions load."
-      )
-    }
+  /** Under which settings a store was written; None: nobody can tell. */
+  def origin(id: StoreId): Option[Origin] = NewestOrigin.of(files(id)).orElse(NewestOrigin.of(merged))
 }

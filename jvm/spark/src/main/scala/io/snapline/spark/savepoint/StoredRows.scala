@@ -31,9 +31,9 @@ private[savepoint] final class StoredRows(
     Origin(SparkLineCheck.version, UUID.randomUUID().toString, properties.written)
   }
 
-  /** By which backend a store was written. */
+  /** By which backend a store was written. Where nothing can be read, whoever loads it says what is wrong. */
   def kind(store: StoreVersion): String =
-    folders.origin(store.id).properties.getOrElse(StateProperties.Backend, settings.backend.kind)
+    folders.origin(store.id).flatMap(_.properties.get(StateProperties.Backend)).getOrElse(settings.backend.kind)
 
   /** @param families
     *   of the version; good within the call
