@@ -156,6 +156,10 @@ object StatefulQuery {
       import events.sparkSession.implicits._
       events.groupByKey(_.number).mapGroupsWithState(GroupStateTimeout.NoTimeout)(CountGroups.one _).toDF()
     },
+    StatefulQuery("aggregation, then deduplication in the same stage") {
+      _.withWatermark("time", watermark).groupBy(window(col("time"), "1 minute"), col("key")).count()
+        .dropDuplicates("window", "key")
+    },
     StatefulQuery("deduplication, then two aggregations") {
       _.withWatermark("time", watermark).dropDuplicates("key", "time")
         .groupBy(window(col("time"), "1 minute"), col("key")).count()

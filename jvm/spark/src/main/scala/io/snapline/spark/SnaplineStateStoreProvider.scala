@@ -98,6 +98,8 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
       ckptId: Option[String],
       forceSnapshot: Boolean
   ): StateStore = readStore match {
+    // Spark knows of one read store in a thread: it may be that of another operator before this one in the stage.
+    case store: SnaplineStateStore if store.id != id => getStore(version, ckptId, forceSnapshot, loadEmpty = false)
     case store: SnaplineStateStore if (store.provider ne this) =>
       // This provider replaced the one that lent the read store, which still holds it.
       store.provider.upgradeReadStoreToWriteStore(readStore, version, ckptId, forceSnapshot)
