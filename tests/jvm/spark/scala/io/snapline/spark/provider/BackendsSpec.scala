@@ -3,6 +3,7 @@ package io.snapline.spark.provider
 import java.io.File
 import java.nio.file.Files
 
+import org.apache.spark.SparkEnv
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error._
@@ -79,6 +80,24 @@ class BackendsSpec extends AnyFunSuite {
         assert(error.found.contains("the driver that had it has ended") && error.action.contains("new checkpoint"))
       }
       assert(fixture.content.isEmpty)
+    }
+  }
+
+  test("the plugin's metric says how much is in the driver's memory; Spark's own storage has nothing of it") {
+    def metric(): Long = SparkEnv.get.metricsSystem.getSourcesByName(s"plugin.${classOf[SnaplinePlugin].getName}").head
+      .metricRegistry.getGauges.get("driverMemoryBytes").getValue.asInstanceOf[Long]
+    using() { fixture =>
+      LocalSpark(LocalSpark.provider, plugin) { spark =>
+        val context = spark.sparkContext
+        val before = context.getExecutorMemoryStatus
+        assert(metric() == 0)
+        val first = batch(inMemory(fixture), Version.Empty)((1L to 5000L).map(n => n -> n): _*)
+        val used = metric()
+        assert(used > 5000)
+        batch(inMemory(fixture), first)((5001L to 10000L).map(n => n -> n): _*): Unit
+        assert(metric() > used)
+        assert(context.getExecutorMemoryStatus == before && context.getRDDStorageInfo.isEmpty)
+      }
     }
   }
 
