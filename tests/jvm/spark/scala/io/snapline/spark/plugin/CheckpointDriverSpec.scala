@@ -188,6 +188,7 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     val query = counted.start()
     try {
       (0 until 2).foreach(i => counted.batch(query, i))
+      eventually(assert(driver.canTakeBetween))
       StateStore.stop()
       val request = driver.trigger(savepoint = false)
       eventually(assert(counts(driver).get("failed").asInt == 1))

@@ -288,11 +288,15 @@ final class CheckpointDriver private[plugin] (
     }
   }
 
+  /** Whether every store of the newest batch is known to be held by an executor. */
+  private[plugin] def canTakeBetween: Boolean = synchronized {
+    !durableBatches && !inMemory && coordinator != null && coordinator.lagging.exists(between.canTake(_, now))
+  }
+
   /** Where rows may wait, a savepoint is of a barrier that was aligned for it. */
   private def takeBetween(last: Boolean): Boolean = {
-    val mayTake = !durableBatches && !inMemory && coordinator.lagging.exists(between.canTake(_, now))
     val taken =
-      if (mayTake) coordinator.betweenBatches(last, savepoints = alignment == Alignment.Aligned, now) else None
+      if (canTakeBetween) coordinator.betweenBatches(last, savepoints = alignment == Alignment.Aligned, now) else None
     taken.foreach(between.take)
     taken.isDefined
   }
