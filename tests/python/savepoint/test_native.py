@@ -13,7 +13,7 @@ from snapline import CheckpointConfig
 from snapline.inspect import SavepointFolder
 from snapline.savepoint import create_savepoint, rescale_checkpoint, restore_savepoint
 
-from .queries import QUERIES, StatefulQuery
+from .queries import CHOSEN, StatefulQuery
 from .test_running import total, writer
 
 
@@ -23,7 +23,7 @@ def carry(query: StatefulQuery, source: str, target: str, parallelism: int | Non
     restore_savepoint(query.session, str(savepoint), str(query.work / target), parallelism=parallelism)
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", CHOSEN)
 def test_goes_on_at_another_parallelism(spark: SparkSession, tmp_path: Path, name: str) -> None:
     query = StatefulQuery(spark, tmp_path, name)
     query.add_input(range(3))

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from snapline.savepoint import create_savepoint, restore_savepoint
 
-from .queries import QUERIES, StatefulQuery
+from .queries import CHOSEN, StatefulQuery
 
 
 def carry(query: StatefulQuery, source: str, target: str, parallelism: int) -> None:
@@ -18,7 +18,7 @@ def carry(query: StatefulQuery, source: str, target: str, parallelism: int) -> N
     restore_savepoint(query.session, str(savepoint), str(query.work / target), parallelism=parallelism)
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", CHOSEN)
 def test_goes_on_at_another_parallelism(spark: SparkSession, tmp_path: Path, name: str) -> None:
     query = StatefulQuery(spark, tmp_path, name)
     query.add_input(range(2))
