@@ -95,6 +95,7 @@ def run(session: SparkSession, folder: Path, name: str, end: bool) -> None:
 def main(folder: Path, files: str, end: bool) -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     slow = 0 if end else SLOW_MS
+    java = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC", f"-Ddrill.slow={slow}"]
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -106,7 +107,7 @@ def main(folder: Path, files: str, end: bool) -> None:
         "spark.driver.extraClassPath": files,
         "spark.hadoop.fs.file.impl": "LocalFiles",
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "LocalFiles$Context",
-        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Ddrill.slow={slow}",
+        "spark.driver.extraJavaOptions": " ".join(java),
     }
     builder = SparkSession.builder.master("local[2]").appName("at least once drill")
     for name, value in settings.items():

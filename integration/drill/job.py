@@ -170,7 +170,7 @@ def into_sqlite(path: Path) -> Callable[[DataFrame, int], None]:
 def make_session(orders: Orders) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # A life is short: what compilers cost is never earned back.
-    java = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *orders.java]
+    java = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC", *orders.java]
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

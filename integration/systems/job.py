@@ -52,7 +52,7 @@ def make_session(orders: Orders) -> SparkSession:
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.memory": "512m",
         # A life is short: what compilers cost is never earned back.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
         "spark.sql.streaming.stateStore.checkpointFormatVersion": str(orders.format),
         "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
         "spark.sql.streaming.stateStore.maintenanceInterval": "1s",

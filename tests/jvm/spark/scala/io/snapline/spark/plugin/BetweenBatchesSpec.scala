@@ -74,4 +74,15 @@ class BetweenBatchesSpec extends AnyFunSuite {
     val handle = StateHandle(VersionRef(7, "by two"), Nil, 0, 0, 0, 1, 2, 10)
     assert(between.gone(Seq(waiting.copy(acked = Map(right -> Acked(handle, 30)))), 10011).isEmpty)
   }
+
+  test("whoever came in a batch's way waits for longer, until one comes to its end") {
+    val between = new BetweenBatches
+    assert(between.pauseMs == BetweenBatches.FirstPauseMs)
+    between.ended(completed = false)
+    assert(between.pauseMs == 2 * BetweenBatches.FirstPauseMs)
+    (0 until 20).foreach(_ => between.ended(completed = false))
+    assert(between.pauseMs == BetweenBatches.LongestPauseMs)
+    between.ended(completed = true)
+    assert(between.pauseMs == BetweenBatches.FirstPauseMs)
+  }
 }

@@ -11,7 +11,6 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.ExplainMode
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
-import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, Trigger}
 import org.scalatest.BeforeAndAfterAll
@@ -179,25 +178,6 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     driver.checkpointLast()
     driver.end("SUSPENDED")
     assert(completed(checkpoint).map(_.batch) == Seq(0, 2))
-  }
-
-  test("a store that was unloaded meanwhile declines: nothing fails, and the next barrier is one") {
-    val checkpoint = folder()
-    val driver = started(checkpoint, intervalMs = 600000)
-    val counted = new Counted(checkpoint)
-    val query = counted.start()
-    try {
-      (0 until 2).foreach(i => counted.batch(query, i))
-      eventually(assert(driver.canTakeBetween))
-      StateStore.stop()
-      val request = driver.trigger(savepoint = false)
-      eventually(assert(counts(driver).get("failed").asInt == 1))
-      assert(driver.outcome(request).isEmpty, "it waits for the next batch")
-    } finally {
-      query.stop()
-      driver.end("SUSPENDED")
-    }
-    assert(completed(checkpoint).map(_.batch) == Seq(0))
   }
 
   test("a query that stops at once leaves the checkpoint of its barrier") {

@@ -14,6 +14,7 @@ private[plugin] final class BetweenBatches {
   private var holders = Map.empty[StoreId, Set[Holder]]
   private var heard = Map.empty[String, Long]
   private var asked: Option[(Long, Map[StoreId, Holder])] = None
+  private var pause = FirstPauseMs
 
   /** Of another run nothing counts. */
   def begun(): Unit = {
@@ -34,6 +35,12 @@ private[plugin] final class BetweenBatches {
       holders += store -> (holders.getOrElse(store, Set.empty[Holder]) + Holder(executor, ref))
     }
   }
+
+  /** How long no batch has to have followed. A batch that begins meanwhile makes it longer: a query whose batches come at such distances would have no other checkpoint. */
+  def pauseMs: Long = pause
+
+  /** Of one that was taken between two batches. */
+  def ended(completed: Boolean): Unit = pause = if (completed) FirstPauseMs else math.min(pause * 2, LongestPauseMs)
 
   /** Whether each store of the barrier has one holder, which lives. */
   def canTake(barrier: Barrier, nowMs: Long): Boolean =
@@ -69,4 +76,6 @@ private object BetweenBatches {
   final case class Holder(executor: String, ref: VersionRef)
 
   private val SilentMs = 10000L
+  private[plugin] val FirstPauseMs = 500L
+  private[plugin] val LongestPauseMs = 60000L
 }

@@ -280,7 +280,7 @@ final class CheckpointDriver private[plugin] (
 
   /** A batch that follows another at once is a barrier itself. */
   private def betweenBatches(): Seq[Action] = {
-    if (coordinator.lagging.exists(_.committedMs.exists(now - _ >= CheckpointDriver.PauseMs)))
+    if (coordinator.lagging.exists(_.committedMs.exists(now - _ >= between.pauseMs)))
       takeBetween(last = false): Unit
     between.gone(coordinator.inProgress, now).toSeq.flatMap { case (p, store, executor) =>
       val message = s"Executor $executor is not heard of."
@@ -335,6 +335,7 @@ final class CheckpointDriver private[plugin] (
         case Action.Complete(checkpoint) => complete(checkpoint)
         case Action.Abort(checkpoint, reason, message) =>
           log.warn(s"Checkpoint ${checkpoint.id} of ${folder.root} was given up: ${reason.text} $message")
+          if (checkpoint.afterCommit) synchronized(between.ended(completed = false))
           synchronized(checkpoint.requests.foreach(requests.failed(_, s"$reason: $message")))
         case Action.Refuse(request, reason) => synchronized(requests.failed(request, s"$reason: ${reason.text}"))
         // Handles of batches that are durable by themselves belong to the stores, which keep what checkpoints name.
@@ -358,6 +359,7 @@ final class CheckpointDriver private[plugin] (
       val follows = written match {
         case Right(bytes) =>
           log.info(s"Checkpoint ${p.id} of ${folder.root} is complete: batch ${p.batch}, ${p.handles.size} stores.")
+          if (p.afterCommit) between.ended(completed = true)
           p.requests.foreach(requests.completed(_, p.id))
           coordinator.metadataWritten(p.id, bytes, now)
         case Left(reason) => coordinator.writeFailed(p.id, reason, now)
@@ -379,7 +381,6 @@ private object CheckpointDriver {
   private val LookAfterMs = 30000L
   private val LastUploadsMs = 10000L
   private val LastReportsMs = 3000L
-  private val PauseMs = 500L
   private val CloseWaitMs = 30000L
 
   private def ending(name: String): Ending =
