@@ -171,5 +171,7 @@ def _completed(stream: Stream) -> int:
     query: Any = stream.query
     found = query.checkpoints()
     failed = [each for each in found["history"] if each["status"] == "FAILED"]
-    assert all(each["failure_reason"] == "CHECKPOINT_SUBSUMED" for each in failed), failed
+    # A newer one overtook it, or a batch began when it was to be taken.
+    harmless = {"CHECKPOINT_SUBSUMED", "CHECKPOINT_DECLINED_TASK_NOT_READY"}
+    assert {each["failure_reason"] for each in failed} <= harmless, failed
     return int(found["counts"]["completed"])
