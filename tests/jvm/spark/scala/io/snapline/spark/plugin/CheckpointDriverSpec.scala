@@ -82,7 +82,7 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     }
   }
 
-  for (query <- StatefulQuery.all) {
+  for (query <- StatefulQuery.all :+ StatefulQuery.inOneStage) {
     test(s"a checkpoint has every store: $query") {
       val checkpoint = folder()
       val driver = started(checkpoint, intervalMs = 60000)
