@@ -30,6 +30,17 @@ class AtLeastOnceSpec extends AnyFunSuite with CoordinatorFixture {
     assert(completes(c.batchCommitted(6, 0)) == Seq(1L))
   }
 
+  test("what all stores have answered does not expire, however long the later batch takes") {
+    val c = coordinator(settings.copy(timeoutMs = 50))
+    plan(c, 4)
+    c.batchCommitted(4, 0)
+    c.acknowledged(ack(1, right, handle(5)), 0)
+    c.acknowledged(ack(1, left, handle(6)), 0)
+    plan(c, 5)
+    assert(c.tick(100).isEmpty && c.tick(200).isEmpty)
+    assert(completes(c.batchCommitted(5, 300)) == Seq(1L))
+  }
+
   test("a batch that was committed before the answer came is not waited for") {
     val c = coordinator(settings)
     plan(c, 4)

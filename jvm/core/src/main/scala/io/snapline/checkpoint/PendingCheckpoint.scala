@@ -43,7 +43,7 @@ final case class PendingCheckpoint(
     *   the newest batch that is
     */
   def isReady(committed: Long): Boolean =
-    !completing && committedMs.isDefined && acked.size == expected.size && newestBatch <= committed
+    !completing && committedMs.isDefined && missing.isEmpty && newestBatch <= committed
 
   /** Whether this is the answer of a store that it waits for. */
   def awaits(ack: Acknowledgement): Boolean = awaits(ack.store) && {
@@ -56,7 +56,11 @@ final case class PendingCheckpoint(
   /** Whether some store may still answer with a snapshot of a later batch. */
   def isOwed: Boolean = mayBeAhead.exists(awaits)
 
-  def isExpired(nowMs: Long, timeoutMs: Long): Boolean = !completing && committedMs.exists(nowMs - _ > timeoutMs)
+  def missing: Set[StoreId] = expected.diff(acked.keySet)
+
+  /** Its time is that of the stores: how long a later batch takes that one of them has changes of is not for it to judge. */
+  def isExpired(nowMs: Long, timeoutMs: Long): Boolean =
+    !completing && missing.nonEmpty && committedMs.exists(nowMs - _ > timeoutMs)
 
   /** A savepoint is somebody's: a newer checkpoint does not replace it. */
   def canBeSubsumed: Boolean = !completing && !properties.isSavepoint
