@@ -18,7 +18,6 @@ from snapline.errors import (
     IncompatibleState,
     InvalidConfiguration,
     NotACheckpoint,
-    SnaplineError,
     StateNotFound,
     UnsupportedVersion,
 )
@@ -28,6 +27,7 @@ from snapline.savepoint import SavepointFile, create_savepoint, read_savepoint, 
 from snapline.savepoint.dispose import dispose_savepoint
 
 from .queries import StatefulQuery
+from .refusal import refused
 
 STATE = "operator-0/default"
 
@@ -41,19 +41,6 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     query.run("checkpoint")
     create_savepoint(spark, str(work / "checkpoint"), str(work / "savepoint"))
     return work
-
-
-@pytest.fixture
-def savepoint(made: Path, tmp_path: Path) -> Path:
-    """A copy, to be harmed: a savepoint may be moved."""
-    return Path(shutil.copytree(made / "savepoint", tmp_path / "savepoint"))
-
-
-def refused(spark: SparkSession, savepoint: Path, kind: type[SnaplineError], text: str, **options: int) -> None:
-    target = savepoint.parent / "target"
-    with pytest.raises(kind, match=text):
-        restore_savepoint(spark, str(savepoint), str(target), **options)  # type: ignore[arg-type]
-    assert not target.exists()
 
 
 def a_part(savepoint: Path) -> Path:

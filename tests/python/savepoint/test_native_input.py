@@ -14,7 +14,6 @@ from snapline.errors import (
     IncompatibleState,
     InvalidConfiguration,
     NotACheckpoint,
-    SnaplineError,
     StateNotFound,
 )
 from snapline.inspect import SavepointFolder
@@ -24,12 +23,12 @@ from snapline.savepoint import (
     read_savepoint,
     read_state,
     rescale_checkpoint,
-    restore_savepoint,
     write_savepoint,
 )
 from snapline.savepoint.dispose import dispose_savepoint
 
 from .queries import StatefulQuery
+from .refusal import refused
 
 STORE = "spark.sql.streaming.stateStore"
 PROVIDER = f"{STORE}.providerClass"
@@ -46,19 +45,6 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     query.run("checkpoint")
     create_savepoint(spark, str(work / "checkpoint"), str(work / "savepoint"), format="native")
     return work
-
-
-@pytest.fixture
-def savepoint(made: Path, tmp_path: Path) -> Path:
-    """A copy, to be harmed: a savepoint may be moved."""
-    return Path(shutil.copytree(made / "savepoint", tmp_path / "savepoint"))
-
-
-def refused(spark: SparkSession, savepoint: Path, kind: type[SnaplineError], text: str, **options: int) -> None:
-    target = savepoint.parent / "target"
-    with pytest.raises(kind, match=text):
-        restore_savepoint(spark, str(savepoint), str(target), **options)  # type: ignore[arg-type]
-    assert not target.exists()
 
 
 def a_file(savepoint: Path) -> Path:

@@ -19,6 +19,8 @@ from snapline.query.files import LocalFiles
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from snapline.savepoint import SavepointMetadata
+
 app = typer.Typer(name="savepoint", help="Take, look at and remove savepoints.", no_args_is_help=True)
 
 SavepointArgument = Annotated[str, typer.Argument(help="A savepoint: a local path, or a URI (s3://, hdfs://, …).")]
@@ -140,7 +142,7 @@ def export(
             allow_non_restored_state=allow_non_restored_state,
             progress=_progress(quiet=False),
         )
-    console().print(f"{to} goes on after batch {metadata.batch} on Spark's own state store.", soft_wrap=True)
+    _written(to, metadata, "start the query on it, on Spark's own state store")
 
 
 def restore(
@@ -171,7 +173,7 @@ def restore(
             allow_non_restored_state=allow_non_restored_state,
             progress=_progress(quiet=False),
         )
-    console().print(f"{to} goes on after batch {metadata.batch}: start the query on it.", soft_wrap=True)
+    _written(to, metadata, "start the query on it")
 
 
 def rescale(
@@ -198,7 +200,11 @@ def rescale(
             file_sink=file_sink,
             progress=_progress(quiet=False),
         )
-    console().print(f"{to} goes on after batch {metadata.batch}: start the query on it.", soft_wrap=True)
+    _written(to, metadata, "start the query on it")
+
+
+def _written(checkpoint: str, metadata: SavepointMetadata, next_step: str) -> None:
+    console().print(f"{checkpoint} goes on after batch {metadata.batch}: {next_step}.", soft_wrap=True)
 
 
 def _progress(quiet: bool) -> savepoint_text.Progress:

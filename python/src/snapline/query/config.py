@@ -171,7 +171,7 @@ class CheckpointConfig:
                 f"leave out one of them, or set {name} to 1.",
             )
 
-        if CheckpointingMode(self.mode) is CheckpointingMode.AT_LEAST_ONCE:
+        if self.is_at_least_once:
             self._check_at_least_once()
 
     def _check_at_least_once(self) -> None:
