@@ -19,13 +19,11 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   private val schedule = new TriggerSchedule(settings)
   private val failures = new FailureCounter(settings.tolerableFailures)
   private var pending = TreeMap.empty[Long, PendingCheckpoint]
-  private var completed = TreeMap.empty[Long, CompletedCheckpoint]
+  private val completed = new CompletedCheckpoints
   private var run: Option[String] = None
   private var ending: Option[Ending] = None
   private var lastId = 0L
-  private var lastBarrier: Option[Barrier] = None
-  private var lastCommit = -1L
-  private var purgedBelow = 0L
+  private val barriers = new Barriers
   private var drops = Dropped()
 
   val history = new CheckpointHistory
@@ -33,9 +31,9 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   def inProgress: Seq[PendingCheckpoint] = pending.values.toSeq
 
   /** Completed checkpoints the system answers for, the oldest first. */
-  def retained: Seq[CompletedCheckpoint] = completed.values.filterNot(_.properties.isSavepoint).toSeq
+  def retained: Seq[CompletedCheckpoint] = completed.retained
 
-  def savepoints: Seq[CompletedCheckpoint] = completed.values.filter(_.properties.isSavepoint).toSeq
+  def savepoints: Seq[CompletedCheckpoint] = completed.savepoints
 
   /** Whether the file must not be deleted now. */
   def isNamed(file: NamedFile): Boolean = files.names(file)
@@ -64,15 +62,14 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   ): Seq[Action] = {
     val released = new Released(files)
     val over = abandon(FailureReason.Restarted, nowMs, released)
-    val before = completed.keySet
-    completed = TreeMap.from(found.map(checkpoint => checkpoint.id -> checkpoint))
-    completed.foreach { case (id, checkpoint) => files.hold(Holder.OfCheckpoint(id), checkpoint.names) }
+    val setAside = completed.found(found)
+    found.foreach(checkpoint => files.hold(Holder.OfCheckpoint(checkpoint.id), checkpoint.names))
     newest.release().foreach { case (id, freed) => released.add(id, freed) }
     // Last, so that nothing of a checkpoint that was set aside counts as released.
-    before.diff(completed.keySet).foreach(id => files.release(Holder.OfCheckpoint(id)))
+    setAside.foreach(id => files.release(Holder.OfCheckpoint(id)))
     // Its metadata was whole when the folder was read: the write has succeeded.
-    pending.keySet.intersect(completed.keySet).foreach { id =>
-      history.completed(pending(id), completed(id))
+    for (id <- pending.keySet; checkpoint <- completed.get(id)) {
+      history.completed(pending(id), checkpoint)
       pending -= id
     }
     restored.flatMap(completed.get).foreach { base =>
@@ -81,12 +78,10 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     }
     this.run = Some(run)
     ending = None
-    lastBarrier = None
-    lastCommit = -1
+    barriers.restarted()
     schedule.restarted()
     failures.reset()
-    purgedBelow = 0
-    lastId = (lastId +: highestId +: completed.keys.toSeq).max
+    lastId = (Seq(lastId, highestId) ++ completed.ids).max
     over ++ released.deletions
   }
 
@@ -100,7 +95,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       expected: Set[StoreId],
       nowMs: Long,
       mayBeAhead: Set[StoreId] = Set.empty
-  ): Option[Long] = lastBarrier match {
+  ): Option[Long] = barriers.newest match {
     case _ if !isRunning => None
     case Some(last) if batch < last.batch => None
     case Some(last) if batch == last.batch =>
@@ -109,8 +104,8 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       same.map(_.id)
     case _ =>
       val due = schedule.due(pending.size, nowMs)
-      lastBarrier = Some(Barrier(batch, expected, None))
-      due.map { case (properties, asked) => trigger(lastBarrier.get, properties, asked, nowMs, mayBeAhead).id }
+      val barrier = barriers.planned(batch, expected)
+      due.map { case (properties, asked) => trigger(barrier, properties, asked, nowMs, mayBeAhead).id }
   }
 
   private def trigger(
@@ -134,7 +129,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     )
     pending += lastId -> triggered
     history.triggered(triggered)
-    lastBarrier = Some(barrier.copy(checkpoint = Some(lastId)))
+    barriers.triggered(lastId)
     triggered
   }
 
@@ -142,11 +137,13 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   def owed: Option[Long] = if (isRunning) pending.values.filter(_.isOwed).map(_.id).maxOption else None
 
   /** The newest batch, if its commit was not heard of. */
-  def uncommitted: Option[Long] = lastBarrier.filter(isRunning && _.committedMs.isEmpty).map(_.batch)
+  def uncommitted: Option[Long] = barriers.uncommitted.filter(_ => isRunning)
+
+  /** Checkpoints in progress whose batches are all committed: only stores, or the write of the metadata, are waited for. */
+  def finishing: Seq[PendingCheckpoint] = inProgress.filter(_.newestBatch <= barriers.committed)
 
   /** The newest barrier, if its batch is committed and no checkpoint was triggered of it. */
-  def lagging: Option[Barrier] =
-    lastBarrier.filter(barrier => isRunning && barrier.committedMs.isDefined && barrier.checkpoint.isEmpty)
+  def lagging: Option[Barrier] = barriers.lagging.filter(_ => isRunning)
 
   /** Nothing runs, and the stores of the newest barrier are there still: returns the checkpoint to be taken of what they hold, if one is due. A barrier has one such attempt.
     *
@@ -186,29 +183,29 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       drops = drops.copy(stale = drops.stale + 1)
       free(ack.checkpoint, names)
     } else if (ack.checkpoint > lastId) foreign()
-    else if (waitingFor(ack).nonEmpty) accept(ack, nowMs)
-    else
-      pending.get(ack.checkpoint) match {
-        case Some(p) if p.acked.contains(ack.store) => again(ack, p.acked(ack.store).handle)
-        case Some(_) =>
-          foreign()
-          superfluous(ack)
+    else {
+      // The checkpoint it is for, and older ones that a store may answer late.
+      val waiting = pending.values.filter(p => p.id <= ack.checkpoint && p.awaits(ack)).toSeq
+      if (waiting.nonEmpty) accept(ack, waiting, nowMs) else notAwaited(ack)
+    }
+  }
+
+  private def notAwaited(ack: Acknowledgement): Seq[Action] = pending.get(ack.checkpoint) match {
+    case Some(p) if p.acked.contains(ack.store) => again(ack, p.acked(ack.store).handle)
+    case Some(_) =>
+      foreign()
+      superfluous(ack)
+    case None =>
+      completed.get(ack.checkpoint).flatMap(_.handles.get(ack.store)) match {
+        case Some(handle) => again(ack, handle)
         case None =>
-          completed.get(ack.checkpoint).flatMap(_.handles.get(ack.store)) match {
-            case Some(handle) => again(ack, handle)
-            case None =>
-              drops = drops.copy(late = drops.late + 1)
-              superfluous(ack)
-          }
+          drops = drops.copy(late = drops.late + 1)
+          superfluous(ack)
       }
   }
 
-  /** The checkpoint it is for, and older ones that a store may answer late. */
-  private def waitingFor(ack: Acknowledgement): Seq[PendingCheckpoint] =
-    pending.values.filter(p => p.id <= ack.checkpoint && p.awaits(ack)).toSeq
-
-  private def accept(ack: Acknowledgement, nowMs: Long): Seq[Action] = {
-    val accepted = waitingFor(ack).map { p =>
+  private def accept(ack: Acknowledgement, waiting: Seq[PendingCheckpoint], nowMs: Long): Seq[Action] = {
+    val accepted = waiting.map { p =>
       val acked = p.copy(acked = p.acked + (ack.store -> Acked(ack.handle, nowMs)))
       pending += p.id -> acked
       files.hold(Holder.OfCheckpoint(p.id), ack.handle.names(ack.store))
@@ -276,10 +273,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   def batchCommitted(batch: Long, nowMs: Long): Seq[Action] =
     if (!isRunning) Nil
     else {
-      lastBarrier = lastBarrier.map { barrier =>
-        if (barrier.batch > batch || barrier.committedMs.isDefined) barrier else barrier.copy(committedMs = Some(nowMs))
-      }
-      lastCommit = math.max(lastCommit, batch)
+      barriers.committed(batch, nowMs)
       pending.values.toSeq.filter(_.batch <= batch).flatMap { p =>
         val committed = p.copy(committedMs = p.committedMs.orElse(Some(nowMs)))
         pending += p.id -> committed
@@ -288,7 +282,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     }
 
   private def completeIfReady(p: PendingCheckpoint): Seq[Action] =
-    if (!p.isReady(lastCommit)) Nil
+    if (!p.isReady(barriers.committed)) Nil
     else {
       val completing = p.copy(completing = true)
       pending += p.id -> completing
@@ -300,7 +294,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     pending.get(id).filter(_.completing).toSeq.flatMap { p =>
       val checkpoint = p.completed(nowMs, bytes)
       pending -= id
-      completed += id -> checkpoint
+      completed.add(checkpoint)
       schedule.completed(nowMs)
       failures.succeeded(id)
       history.completed(p, checkpoint)
@@ -325,8 +319,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
 
   def tick(nowMs: Long): Seq[Action] =
     pending.values.toSeq.filter(_.isExpired(nowMs, settings.timeoutMs)).flatMap { p =>
-      val missing = p.expected.diff(p.acked.keySet)
-      val message = s"${missing.size} of ${p.expected.size} stores did not answer, ${missing.head} among them."
+      val message = s"${p.missing.size} of ${p.expected.size} stores did not answer, ${p.missing.head} among them."
       abort(p, FailureReason.Expired, message, nowMs) ++
         judge(p, FailureReason.Expired, message, inStore = false)
     }
@@ -339,7 +332,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       val released = new Released(files)
       val over =
         abandon(if (how == Ending.Suspended) FailureReason.Suspended else FailureReason.Shutdown, nowMs, released)
-      completed.values.filter(_.properties.discardedWhen(how)).foreach(discard(_, released))
+      completed.discardedWhen(how).foreach(discard(_, released))
       newest.release().foreach { case (id, freed) => released.add(id, freed) }
       over ++ released.deletions
     }
@@ -373,7 +366,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     history.failed(p, reason, message, nowMs)
     val released = new Released(files)
     released.add(p.id, files.release(Holder.OfCheckpoint(p.id)), metadata)
-    (Action.Abort(leftOver(p, reason), reason, message) +: released.deletions) ++ prune(p.expected.diff(p.acked.keySet))
+    (Action.Abort(leftOver(p, reason), reason, message) +: released.deletions) ++ prune(p.missing)
   }
 
   /** A batch that begins while a checkpoint is taken of the one before is nobody's failure: who asked for it gets the next barrier's. */
@@ -389,19 +382,13 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     } else Nil
 
   private def discard(checkpoint: CompletedCheckpoint, released: Released): Unit = {
-    completed -= checkpoint.id
+    completed.remove(checkpoint.id)
     history.discarded(checkpoint.id)
     released.add(checkpoint.id, files.release(Holder.OfCheckpoint(checkpoint.id)), metadata = true)
   }
 
-  /** A replay begins behind the oldest checkpoint; one that is being written may become it. */
   private def purge(): Seq[Action] = {
-    val needed = retained.map(_.batch) ++
-      pending.values.filter(p => p.completing && !p.properties.isSavepoint).map(_.batch)
-    if (retained.isEmpty || needed.min <= purgedBelow) Nil
-    else {
-      purgedBelow = needed.min
-      Seq(Action.Purge(purgedBelow))
-    }
+    val completing = pending.values.filter(p => p.completing && !p.properties.isSavepoint).map(_.batch)
+    completed.purge(completing).map(Action.Purge(_)).toSeq
   }
 }

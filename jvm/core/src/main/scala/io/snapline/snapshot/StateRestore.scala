@@ -2,7 +2,6 @@ package io.snapline.snapshot
 
 import java.io.{File, FileOutputStream, IOException}
 import java.nio.file.Files
-import java.util.zip.CRC32C
 
 import scala.annotation.tailrec
 
@@ -210,20 +209,11 @@ private[snapline] final class StateRestore(storage: CheckpointStorage, factory: 
       if (input.length != table.length) {
         throw Frame.damaged(path, s"it has ${input.length} bytes; the handle names ${table.length}")
       }
-      val crc = new CRC32C
       val output = new FileOutputStream(new File(folder, table.name))
-      try {
-        val buffer = new Array[Byte](math.min(1L << 20, math.max(1L, table.length)).toInt)
-        var at = 0L
-        while (at < table.length) {
-          val count = math.min(buffer.length.toLong, table.length - at).toInt
-          input.readFully(at, buffer, 0, count)
-          crc.update(buffer, 0, count)
-          output.write(buffer, 0, count)
-          at += count
-        }
-      } finally output.close()
-      if (crc.getValue.toInt != table.crc32c) throw Frame.damaged(path, "its checksum is not the one the handle names")
+      val crc =
+        try input.readAll(output.write(_, 0, _))
+        finally output.close()
+      if (crc != table.crc32c) throw Frame.damaged(path, "its checksum is not the one the handle names")
     } finally input.close()
   }
 

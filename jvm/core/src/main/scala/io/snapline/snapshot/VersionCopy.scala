@@ -1,7 +1,5 @@
 package io.snapline.snapshot
 
-import java.util.zip.CRC32C
-
 import scala.annotation.tailrec
 import scala.collection.mutable
 
@@ -126,20 +124,13 @@ final class VersionCopy(from: CheckpointStorage, to: CheckpointStorage, isAgain:
     try {
       if (isAgain) to.delete(name): Unit
       val output = to.create(name)
-      val crc = new CRC32C
-      try {
-        val buffer = new Array[Byte](math.min(1L << 20, math.max(1L, input.length)).toInt)
-        var at = 0L
-        while (at < input.length) {
-          val count = math.min(buffer.length.toLong, input.length - at).toInt
-          input.readFully(at, buffer, 0, count)
-          crc.update(buffer, 0, count)
-          output.write(buffer, 0, count)
-          at += count
-        }
-        output.close()
-      } catch { case e: Throwable => output.abandon(); throw e }
-      val copied = CopiedFile(name, input.length, crc.getValue.toInt)
+      val crc =
+        try {
+          val read = input.readAll(output.write(_, 0, _))
+          output.close()
+          read
+        } catch { case e: Throwable => output.abandon(); throw e }
+      val copied = CopiedFile(name, input.length, crc)
       written += copied
       copied
     } finally input.close()

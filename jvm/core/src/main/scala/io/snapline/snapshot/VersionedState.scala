@@ -6,7 +6,7 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.error._
 import io.snapline.state.KeyedBackend
-import io.snapline.storage.{CheckpointStorage, LayeredStorage}
+import io.snapline.storage.CheckpointStorage
 
 /** The versions of one store: a backend that holds one of them, and the files in storage that hold them all.
   *
@@ -39,6 +39,7 @@ final class VersionedState(
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[VersionedState])
   @volatile private var held: HeldState = _
+  private val loader = new StateLoader(storage, near, factory, origin, check, clock)
   private val ownFile = new OwnFile(storage)
   private val backup = near.filter(_ => settings.localBackup).map(new LocalBackup(_))
   private var writer: ChangelogWriter = _
@@ -92,12 +93,7 @@ final class VersionedState(
     if (fromStorage) {
       drop()
       held =
-        if (version == 0 || empty) fresh(version)
-        else {
-          val own = ahead.map(new BackdatedSnapshot(storage, clock, origin).write(_, version).uid)
-          val restored = bringBack(version, own.orElse(uid), interval)
-          adopt(restored, reuses = !interval || restored.snapshot.map(_.ref).exists(base.contains))
-        }
+        if (version == 0 || empty) loader.empty(version) else loader.load(version, uid, interval, base, ahead)
     }
     begin(version, interval)
     val took = millis(begun)
@@ -113,49 +109,18 @@ final class VersionedState(
     checkOpen()
     owing.begin()
     drop()
-    held = adopt(restoring(storage).restoreFrom(snapshotVersion, snapshotUid, version, uid))
+    held = loader.loadFrom(snapshotVersion, snapshotUid, version, uid)
     begin(version, interval = false)
   }
-
-  private def bringBack(version: Long, uid: Option[String], interval: Boolean): Restored =
-    if (!interval) restoring(storage).restore(version, uid)
-    else {
-      val layered = new LayeredStorage(own, storage)
-      try restoring(layered).restore(version, uid)
-      catch {
-        // A snapshot that ended meanwhile took the changelogs it covers along; it is there now.
-        case _: StateNotFound | _: CheckpointDamaged => restoring(layered).restore(version, uid)
-      }
-    }
-
-  private def own: CheckpointStorage =
-    near.map(
-      _.storage
-    ).getOrElse(throw new InternalError(s"The state in ${storage.location} has no folder for interval durability."))
-
-  private def restoring(from: CheckpointStorage) = new StateRestore(from, factory, check)
 
   /** A store that began empty at a later version passes for no version in storage. */
   private def holds(version: Long, uid: Option[String]): Boolean = held != null && held.version == version && {
     if (version == 0) true else held.ref.exists(ref => uid.forall(_ == ref.uid))
   }
 
-  private def fresh(version: Long): HeldState = {
-    // A first version written beside another provider's files would be lost among them.
-    val folder = StoreFolder.list(storage)
-    folder.refuseForeign()
-    folder.refs.foreach(ref => clock.observe(ref.uid))
-    new HeldState(version, factory.open(factory.newFolder(), restored = false), None)
-  }
-
-  private def adopt(restored: Restored, reuses: Boolean = true): HeldState = {
-    restored.seen.foreach(ref => clock.observe(ref.uid))
-    new HeldState(restored.ref.version, restored.backend, Some(restored), reuses)
-  }
-
   private def begin(version: Long, interval: Boolean): Unit = {
     val ref = VersionRef(version + 1, clock.next())
-    writer = new ChangelogWriter(if (interval) own else storage, ref, settings.compress, settings.changelog)
+    writer = new ChangelogWriter(if (interval) loader.own else storage, ref, settings.compress, settings.changelog)
     held.backend.beginChanges(writer)
     changesAtBegin = held.backend.changeCount
     held.backend.trim()

@@ -1,6 +1,7 @@
 package io.snapline.storage
 
 import java.io.OutputStream
+import java.util.zip.CRC32C
 
 /** @param name relative to the storage's folder, `/` between parts */
 final case class StoredFile(name: String, length: Long, modified: Long)
@@ -21,6 +22,21 @@ trait StoredInput extends AutoCloseable {
 
   /** Fails if the file ends before. */
   def readFully(position: Long, target: Array[Byte], offset: Int, count: Int): Unit
+
+  /** Reads all of it in order: calls `each(bytes, count)`, and returns the CRC-32C. */
+  def readAll(each: (Array[Byte], Int) => Unit): Int = {
+    val crc = new CRC32C
+    val buffer = new Array[Byte](math.min(1L << 20, math.max(1L, length)).toInt)
+    var at = 0L
+    while (at < length) {
+      val count = math.min(buffer.length.toLong, length - at).toInt
+      readFully(at, buffer, 0, count)
+      crc.update(buffer, 0, count)
+      each(buffer, count)
+      at += count
+    }
+    crc.getValue.toInt
+  }
 
   override def close(): Unit
 }

@@ -87,10 +87,10 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
   // ---- stores
 
   override def getStore(version: Long, ckptId: Option[String], forceSnapshot: Boolean, loadEmpty: Boolean): StateStore =
-    open(version, readOnly = false, forceSnapshot)(load(version, ckptId, loadEmpty))
+    open(version, readOnly = false, forceSnapshot)(load(_, version, ckptId, loadEmpty))
 
   override def getReadStore(version: Long, ckptId: Option[String]): StateStore =
-    open(version, readOnly = true, forceSnapshot = false)(load(version, ckptId))
+    open(version, readOnly = true, forceSnapshot = false)(load(_, version, ckptId))
 
   override def upgradeReadStoreToWriteStore(
       readStore: ReadStateStore,
@@ -107,7 +107,7 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
       require(store.version == version, s"The read store has version ${store.version}; $version is wanted.")
       require(store.readOnly, "The store is open for writing already.")
       stamps.verifyStamp(store.stamp)
-      loading(version)(load(version, ckptId))
+      loading(version)(load(TaskBarrier.ofTask(runId), version, ckptId))
       store.upgrade(forceSnapshot)
       store
     case other => throw new IllegalArgumentException(s"$other is no store of this provider.")
@@ -122,7 +122,7 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
   ): StateStore = {
     if (snapshotVersion < 1) throw StateInternals.cannotLoad(StateInternals.unexpectedVersion(snapshotVersion))
     if (endVersion < snapshotVersion) throw StateInternals.cannotLoad(StateInternals.unexpectedVersion(endVersion))
-    open(endVersion, readOnly, forceSnapshot = false) {
+    open(endVersion, readOnly, forceSnapshot = false) { _ =>
       try state.loadFrom(snapshotVersion, snapshotId, endVersion, endId)
       catch { case e: StateNotFound => throw StateInternals.cannotLoad(e) }
     }
@@ -144,11 +144,14 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
   }
 
   /** Holds a stamp while it loads; whoever gets the store gives it back. */
-  private def open(version: Long, readOnly: Boolean, forceSnapshot: Boolean)(load: => Unit): StateStore = {
+  private def open(version: Long, readOnly: Boolean, forceSnapshot: Boolean)(
+      load: Option[TaskBarrier] => Unit
+  ): StateStore = {
     if (version < 0) throw StateInternals.unexpectedVersion(version)
+    val barrier = TaskBarrier.ofTask(runId)
     val stamp = stamps.acquireStamp()
     try {
-      loading(version)(load)
+      loading(version)(load(barrier))
       val store = new SnaplineStateStore(
         this,
         version,
@@ -160,22 +163,20 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
         configuration,
         validation,
         knownAs,
-        part(version)
+        barrier.fold(CheckpointPart.Empty)(part(_, version))
       )
-      TaskBarrier.ofTask(runId).filter(b => b.interval && b.checkpoint.isEmpty).foreach(_ => holdAfterwards(store))
+      barrier.filter(b => b.interval && b.checkpoint.isEmpty).foreach(_ => holdAfterwards(store))
       store
     } catch { case e: Throwable => stamps.releaseStamp(stamp, throwEx = false): Unit; throw e }
   }
 
   /** The store's part in the checkpoint that its task's barrier asks for. */
-  private def part(version: Long): CheckpointPart =
-    TaskBarrier.ofTask(runId).fold(CheckpointPart.Empty) { barrier =>
-      if (!barrier.mayBeAhead(id.operatorId)) {
-        CheckpointPart(barrier.checkpoint.map(checkpoint(_, version, barrier)), None)
-      } else {
-        val owed = barrier.owed.map(number => OwedCheckpoint(number, checkpoint(number, version, barrier)))
-        CheckpointPart(None, owed)
-      }
+  private def part(barrier: TaskBarrier, version: Long): CheckpointPart =
+    if (!barrier.mayBeAhead(id.operatorId)) {
+      CheckpointPart(barrier.checkpoint.map(checkpoint(_, version, barrier)), None)
+    } else {
+      val owed = barrier.owed.map(number => OwedCheckpoint(number, checkpoint(number, version, barrier)))
+      CheckpointPart(None, owed)
     }
 
   private def checkpoint(number: Long, version: Long, barrier: TaskBarrier): TaskCheckpoint = {
@@ -214,8 +215,12 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
       case e: Throwable => throw StateInternals.cannotLoad(e)
     }
 
-  private def load(version: Long, ckptId: Option[String], empty: Boolean = false): Unit = {
-    val barrier = TaskBarrier.ofTask(runId)
+  private def load(
+      barrier: Option[TaskBarrier],
+      version: Long,
+      ckptId: Option[String],
+      empty: Boolean = false
+  ): Unit = {
     barrier.filter(_.interval).foreach(_ => StoreHolders.here.letGo(runId.toString, storeId))
     val point = barrier.flatMap(_.restore).map(restorePointAt)
     val base = point.flatMap(_.handle(id))

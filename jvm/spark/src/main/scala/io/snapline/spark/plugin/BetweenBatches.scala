@@ -6,8 +6,11 @@ import io.snapline.snapshot.VersionRef
 /** Which executor holds the newest version of each store, and what it is asked for when no batch follows (docs/notes/004-checkpoints.md). Guarded by its owner.
   *
   * A version is known by the good end of the task that made it. Where two say so, nobody can tell whose output the sink has, and there is no such checkpoint.
+  *
+  * @param savepoints
+  *   whether people's savepoints may be taken of them: where rows may wait, one is of a barrier that was aligned for it
   */
-private[plugin] final class BetweenBatches {
+private[plugin] final class BetweenBatches(savepoints: Boolean) {
   import BetweenBatches._
 
   private var version = 0L
@@ -23,10 +26,13 @@ private[plugin] final class BetweenBatches {
     asked = None
   }
 
-  def heardOf(executor: String, nowMs: Long): Unit = heard += executor -> nowMs
-
   /** Reports come late, and twice. */
-  def held(executor: String, store: StoreId, ref: VersionRef): Unit = {
+  def heardOf(report: HoldersReport, run: String, nowMs: Long): Unit = {
+    heard += report.executor -> nowMs
+    report.stores.filter(_.run == run).foreach(store => held(report.executor, store.store, store.ref))
+  }
+
+  private def held(executor: String, store: StoreId, ref: VersionRef): Unit = {
     if (ref.version > version) {
       version = ref.version
       holders = Map.empty
@@ -36,31 +42,38 @@ private[plugin] final class BetweenBatches {
     }
   }
 
-  /** How long no batch has to have followed. A batch that begins meanwhile makes it longer: a query whose batches come at such distances would have no other checkpoint. */
-  def pauseMs: Long = pause
+  /** Takes one when no batch has followed for a while, and gives up what is waited for in vain. */
+  def ticked(coordinator: CheckpointCoordinator, nowMs: Long): Seq[Action] = {
+    if (coordinator.lagging.exists(_.committedMs.exists(nowMs - _ >= pause)))
+      take(coordinator, last = false, nowMs): Unit
+    waiting(coordinator.inProgress).find { case (_, _, holder) => isSilent(holder.executor, nowMs) }.toSeq.flatMap {
+      case (p, store, holder) =>
+        val message = s"Executor ${holder.executor} is not heard of."
+        coordinator.declined(Decline(coordinator.query, p.run, p.id, store, FailureReason.Closing, message), nowMs)
+    }
+  }
 
-  /** Of one that was taken between two batches. */
+  /** Of one that was taken. A batch that began meanwhile makes the pause longer: a query whose batches come at such distances would have no other checkpoint. */
   def ended(completed: Boolean): Unit = pause = if (completed) FirstPauseMs else math.min(pause * 2, LongestPauseMs)
 
-  /** Whether each store of the barrier has one holder, which lives. */
-  def canTake(barrier: Barrier, nowMs: Long): Boolean =
+  /** Whether each store of the newest batch has one holder, which lives. */
+  def canTake(coordinator: CheckpointCoordinator, nowMs: Long): Boolean = coordinator.lagging.exists { barrier =>
     holders.keySet == barrier.expected && version == barrier.batch + 1 &&
-      holders.values.forall(all => all.size == 1 && !isSilent(all.head.executor, nowMs))
+    holders.values.forall(all => all.size == 1 && !isSilent(all.head.executor, nowMs))
+  }
 
-  /** `canTake` of its barrier. */
-  def take(p: PendingCheckpoint): Unit = asked = Some((p.id, holders.view.mapValues(_.head).toMap))
+  /** @param last no batch follows; returns whether there is a checkpoint to wait for */
+  def take(coordinator: CheckpointCoordinator, last: Boolean, nowMs: Long): Boolean = {
+    val taken = if (canTake(coordinator, nowMs)) coordinator.betweenBatches(last, savepoints, nowMs) else None
+    taken.foreach(p => asked = Some((p.id, holders.view.mapValues(_.head).toMap)))
+    taken.isDefined
+  }
 
   /** For this executor, until it has answered. */
-  def orders(executor: String, query: String, inProgress: Seq[PendingCheckpoint]): Seq[HolderOrder] =
-    waiting(inProgress).collect {
+  def orders(executor: String, coordinator: CheckpointCoordinator): Seq[HolderOrder] =
+    waiting(coordinator.inProgress).collect {
       case (p, store, holder) if holder.executor == executor =>
-        HolderOrder.Take(query, p.run, store, holder.ref, p.id)
-    }
-
-  /** Stores whose executor is not heard of any more, and the checkpoint that waits for them. */
-  def gone(inProgress: Seq[PendingCheckpoint], nowMs: Long): Option[(PendingCheckpoint, StoreId, String)] =
-    waiting(inProgress).collectFirst {
-      case (p, store, holder) if isSilent(holder.executor, nowMs) => (p, store, holder.executor)
+        HolderOrder.Take(coordinator.query, p.run, store, holder.ref, p.id)
     }
 
   private def waiting(inProgress: Seq[PendingCheckpoint]): Seq[(PendingCheckpoint, StoreId, Holder)] = for {

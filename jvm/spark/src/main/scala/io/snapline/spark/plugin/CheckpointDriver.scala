@@ -34,22 +34,20 @@ final class CheckpointDriver private[plugin] (
     closed: CheckpointDriver => Unit
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[CheckpointDriver])
+  private val isInterval = !durableBatches && !inMemory
   private val worker = new CoordinatorThread(folder.root.toString)
   private val completion = new CheckpointCompletion(folder, maxParallelism)
   private val requests = new RequestBoard
-  private val between = new BetweenBatches
+  private val between = new BetweenBatches(savepoints = alignment == Alignment.Aligned)
   private var operators = Map.empty[Long, String]
   private val deletions = new Deletions(folder.delete, folder.root.toString)
   private var coordinator: CheckpointCoordinator = _
   private var lost: LostAcknowledgements = _
   private var run: Option[UUID] = None
   private val alignments = new BatchAlignment(folder, alignment)
-  private var restored: Option[Long] = None
+  private val base = new BaseCheckpoint(folder)
   private var failure: Option[String] = None
   private var ending: Ending = Ending.Suspended
-
-  /** The checkpoint whose handles the stores' folders have by now. */
-  private var unmerged: Option[Long] = None
 
   /** Whether handles of earlier runs may lie in merged files. */
   private var hasMerged = false
@@ -60,7 +58,7 @@ final class CheckpointDriver private[plugin] (
   worker.every(CheckpointDriver.TickMs) {
     lookForLost()
     event("a tick")(coordinator.tick(now))
-    event("a pause")(betweenBatches())
+    event("a pause")(if (isInterval) between.ticked(coordinator, now) else Nil)
   }
 
   // ---- for the query's owner, in Python
@@ -82,24 +80,12 @@ final class CheckpointDriver private[plugin] (
 
   /** Stores whose version is that of this checkpoint load what it names; 0: they load whatever is durable. */
   def restoreFrom(checkpoint: Long): Unit = synchronized {
-    restored = Some(checkpoint).filter(_ > 0)
-    unmerged = None
+    base.from(checkpoint)
     // Whoever has called will take the folder for one that any run can go on from.
     if (durableBatches) unmerge()
   }
 
-  /** Before anything that counts is built on what only the coordinator can find. */
-  private def unmerge(): Unit = restored.filterNot(unmerged.contains).foreach { checkpoint =>
-    // One that was about to be complete when its run ended may still become so.
-    folder.unmerge(folder.read(checkpoint), file => coordinator != null && coordinator.isNamed(file))
-    unmerged = Some(checkpoint)
-  }
-
-  private def restorePath: Option[String] = restored.map(folder.metadataPath)
-
-  /** As long as it is there: a store that is opened later, on an executor that is new, must not look for one that was subsumed. */
-  private def restorePathIfRetained: Option[String] =
-    restorePath.filter(_ => (coordinator.retained ++ coordinator.savepoints).exists(c => restored.contains(c.id)))
+  private def unmerge(): Unit = base.unmerge(file => coordinator != null && coordinator.isNamed(file))
 
   /** Asks for a checkpoint at the next barrier.
     *
@@ -138,15 +124,18 @@ final class CheckpointDriver private[plugin] (
     synchronized(if (coordinator == null) CheckpointHistory.Snapshot() else coordinator.history.snapshot)
 
   /** The query has come to its end by itself, and its stores are there for a while: takes a checkpoint of its last batch, if there is none. Waits for that in `end`. */
-  def checkpointLast(): Unit = if (!durableBatches && !inMemory) {
+  def checkpointLast(): Unit = if (isInterval) {
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CheckpointDriver.LastReportsMs)
-    while (synchronized(isLagging && !takeBetween(last = true)) && System.nanoTime() < deadline) Thread.sleep(20)
+    def isTaken: Boolean = synchronized {
+      hearOfLastCommit()
+      coordinator == null || coordinator.lagging.isEmpty || between.take(coordinator, last = true, now)
+    }
+    while (!isTaken && System.nanoTime() < deadline) Thread.sleep(20)
   }
 
-  /** Spark's listeners hear of the last commit some time after it. */
-  private def isLagging: Boolean = coordinator != null && {
+  /** Spark's listeners hear of it some time after it. */
+  private def hearOfLastCommit(): Unit = if (coordinator != null) {
     coordinator.uncommitted.filter(folder.isCommitted).foreach(batch => enqueue(coordinator.batchCommitted(batch, now)))
-    coordinator.lagging.isDefined
   }
 
   /** The query is over for good, by its owner's word: FINISHED, CANCELED, FAILED or SUSPENDED. Waits until what follows from it is done. */
@@ -162,11 +151,10 @@ final class CheckpointDriver private[plugin] (
   /** A query that ran for a moment should leave the checkpoint of its last barrier: uploads that are under way get a little time. */
   private def finishPending(): Unit = {
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CheckpointDriver.LastUploadsMs)
-    def pending: Seq[PendingCheckpoint] = synchronized(if (coordinator == null) Nil else coordinator.inProgress)
-    // Spark's listeners hear of the last commit some time after it.
-    pending.filter(p => p.committedMs.isEmpty && folder.isCommitted(p.batch))
-      .foreach(p => event("the last commit")(coordinator.batchCommitted(p.batch, now)))
-    while (pending.exists(_.committedMs.isDefined) && System.nanoTime() < deadline) Thread.sleep(20)
+    def isFinishing: Boolean = synchronized(coordinator != null && coordinator.finishing.nonEmpty)
+    try synchronized(hearOfLastCommit())
+    catch { case NonFatal(e) => log.warn(s"The last commit of ${folder.root} could not be looked for.", e) }
+    while (isFinishing && System.nanoTime() < deadline) Thread.sleep(20)
   }
 
   /** Waits for what was asked for, a checkpoint that is being written among it. */
@@ -182,7 +170,7 @@ final class CheckpointDriver private[plugin] (
     if (alignments.isReplaying) {
       unmerge()
       val alignment = alignments.of(batch.batch, savepoint = false)
-      TaskBarrier(batch.run, interval = false, None, None, Set.empty, restorePath, merged = false, alignment)
+      TaskBarrier(batch.run, interval = false, None, None, Set.empty, base.path, merged = false, alignment)
     } else {
       if (!run.contains(batch.run)) begin(batch.run)
       failure.foreach { reason =>
@@ -211,7 +199,7 @@ final class CheckpointDriver private[plugin] (
         checkpoint,
         owed = coordinator.owed.filter(_ => isBarrier),
         mayBeAhead = if (savepoint) Set.empty else ahead.map(_.id).toSet,
-        restorePathIfRetained,
+        base.pathIfRetained(coordinator),
         merged = hasMerged,
         alignments.of(batch.batch, savepoint)
       )
@@ -242,12 +230,12 @@ final class CheckpointDriver private[plugin] (
     hasMerged = !durableBatches && folder.hasMerged
     val (found, actions) = deletions.anew {
       val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
-      (found, coordinator.started(started.toString, found, folder.highestId, restored, now))
+      (found, coordinator.started(started.toString, found, folder.highestId, base.id, now))
     }
     enqueue(actions)
     // They are of a line that this run leaves. Savepoints are not the system's to remove, and its batches are the same.
-    restored.foreach { base =>
-      found.filter(c => c.id > base && !c.properties.isSavepoint).foreach(c => enqueue(coordinator.disposed(c.id)))
+    base.id.foreach { restored =>
+      found.filter(c => c.id > restored && !c.properties.isSavepoint).foreach(c => enqueue(coordinator.disposed(c.id)))
     }
   }
 
@@ -273,32 +261,9 @@ final class CheckpointDriver private[plugin] (
 
   /** What the executor has to do. */
   private[plugin] def held(report: HoldersReport): Seq[HolderOrder] = synchronized {
-    between.heardOf(report.executor, now)
-    report.stores.filter(store => isRunning(store.run)).foreach(s => between.held(report.executor, s.store, s.ref))
-    if (coordinator == null) Nil else between.orders(report.executor, coordinator.query, coordinator.inProgress)
-  }
-
-  /** A batch that follows another at once is a barrier itself. */
-  private def betweenBatches(): Seq[Action] = {
-    if (coordinator.lagging.exists(_.committedMs.exists(now - _ >= between.pauseMs)))
-      takeBetween(last = false): Unit
-    between.gone(coordinator.inProgress, now).toSeq.flatMap { case (p, store, executor) =>
-      val message = s"Executor $executor is not heard of."
-      coordinator.declined(Decline(coordinator.query, p.run, p.id, store, FailureReason.Closing, message), now)
-    }
-  }
-
-  /** Whether every store of the newest batch is known to be held by an executor. */
-  private[plugin] def canTakeBetween: Boolean = synchronized {
-    !durableBatches && !inMemory && coordinator != null && coordinator.lagging.exists(between.canTake(_, now))
-  }
-
-  /** Where rows may wait, a savepoint is of a barrier that was aligned for it. */
-  private def takeBetween(last: Boolean): Boolean = {
-    val taken =
-      if (canTakeBetween) coordinator.betweenBatches(last, savepoints = alignment == Alignment.Aligned, now) else None
-    taken.foreach(between.take)
-    taken.isDefined
+    val run = this.run.fold("")(_.toString)
+    between.heardOf(report, run, now)
+    if (coordinator == null) Nil else between.orders(report.executor, coordinator)
   }
 
   private[plugin] def declined(decline: Decline): Unit = event("a decline")(coordinator.declined(decline, now))

@@ -25,7 +25,7 @@ private[plugin] final class LostAcknowledgements(
     for {
       p <- waiting
       there = handlesOf(p.batch + 1, p.run)
-      store <- p.expected.diff(p.acked.keySet).toSeq
+      store <- p.missing.toSeq
       handle <- Some(there(store)).filter(_.size == 1).map(_.head)
     } yield Acknowledgement(query, p.run, p.id, store, StateHandle.of(handle, syncMs = 0, asyncMs = 0))
   }
