@@ -255,7 +255,7 @@ def test_a_checkpoint_when_somebody_asks(ticking: Ticking, tmp_path: Path) -> No
     assert json.loads(json.dumps(history)) == history
     assert history.keys() == {"counts", "summary", "latest", "history"}
     assert history["counts"] == {"restored": 0, "total": 2, "in_progress": 0, "completed": 2, "failed": 0}
-    assert history["summary"].keys() == {"checkpointed_size", "state_size", "end_to_end_duration"}
+    assert history["summary"].keys() == {"checkpointed_size", "state_size", "end_to_end_duration", "persisted_data"}
     assert [each["id"] for each in history["history"]] == [2, 1]
     newest = history["latest"]["completed"]
     assert newest == history["history"][0]

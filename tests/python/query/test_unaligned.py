@@ -16,6 +16,7 @@ from snapline import CheckpointConfig, SupervisedQuery, ValueStateDescriptor, ke
 from snapline.errors import IncompatibleState, InvalidConfiguration
 from snapline.functions import Context, KeyedProcessFunction, RuntimeContext
 from snapline.query import HadoopFiles
+from snapline.query.metadata import read_checkpoint
 from snapline.query.unaligned import CUTS, UNALIGNED_MARK, rows_wait
 from snapline.savepoint import create_savepoint
 
@@ -122,6 +123,20 @@ def test_what_waits_comes_out_as_if_it_had_not(slow: Chains, aligned: list[tuple
     assert len(batches) > FILES + 1
     assert batches[-1]["numChannelRows"] == 0
     assert slow.rows_out() == aligned
+
+
+def test_a_checkpoint_says_how_much_is_in_flight(slow: Chains) -> None:
+    query = snapline.start(slow.writer(processingTime="0 seconds"), WITH_INTERVAL)
+    wait_for(lambda: rows_wait(slow.files))
+    taken = read_checkpoint(slow.files, query.trigger_checkpoint())
+    (shown,) = (each for each in query.checkpoints()["history"] if each["id"] == taken.id)
+    query.processAllAvailable()
+    wait_for(lambda: not rows_wait(slow.files))
+    none_wait = read_checkpoint(slow.files, query.trigger_checkpoint())
+    query.stop()
+    assert 0 < taken.in_flight < taken.state_size
+    assert shown["persisted_data"] == taken.in_flight
+    assert none_wait.in_flight == 0
 
 
 def test_a_replay_cuts_batches_where_they_were_cut(slow: Chains, aligned: list[tuple[object, ...]]) -> None:

@@ -138,6 +138,7 @@ def _show_head(each: NumberedCheckpoint, meta: CheckpointMetadata, out: Console)
         "completed": f"{moment(meta.completed)}, after {duration(meta.completed - meta.triggered)}",
         "watermark": moment(meta.watermark) if meta.watermark else "none",
         "state": f"{size(meta.state_size)}, of it {size(meta.checkpointed_size)} written by this checkpoint",
+        **({"in flight": f"{size(meta.in_flight)} of rows that were not processed"} if meta.in_flight else {}),
         "key groups": number(meta.max_parallelism),
         "written by": f"Snapline {meta.writer} on Spark {meta.spark}",
     }
@@ -175,6 +176,7 @@ def _rows(meta: CheckpointMetadata, operator: int | None, partition: int | None)
             "uploaded_bytes": handle.uploaded_bytes,
             "sync": handle.sync,
             "async": handle.async_,
+            "in_flight": handle.in_flight,
             "files": [file._asdict() for file in handle.files],
         }
         for each, store, handle in meta.handles()

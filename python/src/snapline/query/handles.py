@@ -35,6 +35,7 @@ class PartitionHandle:
         uploaded_files, uploaded_bytes: what this checkpoint wrote itself.
         files: its table files.
         merged: where the handle is; None: in a file of its own.
+        in_flight: of ``bytes``, those of rows that had come and were not processed.
     """
 
     partition: int
@@ -47,6 +48,7 @@ class PartitionHandle:
     uploaded_bytes: int
     files: tuple[SharedFile, ...]
     merged: MergedPlace | None = None
+    in_flight: int = 0
 
     @property
     def merged_file(self) -> str | None:

@@ -55,6 +55,11 @@ class CheckpointMetadata:
         return CheckpointRef(self.id, self.batch)
 
     @property
+    def in_flight(self) -> int:
+        """Bytes of rows in it that had come and were not processed (``unaligned``)."""
+        return sum(handle.in_flight for *_, handle in self.handles())
+
+    @property
     def ahead(self) -> int:
         """How many stores' snapshots hold batches after its own (``AT_LEAST_ONCE``)."""
         return sum(handle.ref.version > self.batch + 1 for _, _, handle in self.handles())
@@ -203,6 +208,7 @@ def _handle(item: dict[str, Any]) -> PartitionHandle:
         handle_bytes=count(item, "handleBytes"),
         sync=count(item, "sync"),
         async_=count(item, "async"),
+        in_flight=count(item, "inFlight") if "inFlight" in item else 0,
         uploaded_files=count(uploaded, "files"),
         uploaded_bytes=count(uploaded, "bytes"),
         files=tuple(

@@ -12,7 +12,7 @@ class CheckpointMetadataSpec extends AnyFunSuite with CoordinatorFixture {
   private val mapper = new ObjectMapper
 
   private def partition(number: Int, files: SharedFile*): PartitionMetadata =
-    PartitionMetadata(number, handle(8, files: _*))
+    PartitionMetadata(number, handle(8, files: _*).copy(inFlightBytes = 70L * number))
 
   private val metadata = CheckpointMetadata(
     checkpoint = 12,

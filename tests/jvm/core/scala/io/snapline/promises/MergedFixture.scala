@@ -39,8 +39,8 @@ object MergedFixture {
 
   private final class Made extends SnapshotListener {
     private val told = new CompletableFuture[StateHandle]
-    override def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit =
-      told.complete(StateHandle.of(handle, syncMs, asyncMs)): Unit
+    override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit =
+      told.complete(StateHandle.of(handle, figures)): Unit
     override def failed(reason: Exception): Unit = told.completeExceptionally(reason): Unit
     def await(): StateHandle = told.get(60, TimeUnit.SECONDS)
   }

@@ -14,7 +14,7 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite {
 
   private final class Outcome(confirms: Boolean = true) extends SnapshotListener {
     private val told = new CompletableFuture[Either[Exception, HandleMeta]]
-    override def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit = {
+    override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit = {
       if (confirms) mayReuse()
       assert(told.complete(Right(handle.meta)))
     }

@@ -15,7 +15,7 @@ class MergedSnapshotSpec extends AnyFunSuite {
 
   private final class Outcome extends SnapshotListener {
     private val told = new CompletableFuture[Either[Exception, StoredHandle]]
-    override def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit = {
+    override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit = {
       mayReuse()
       assert(told.complete(Right(handle)))
     }

@@ -34,7 +34,7 @@ abstract class OwedSnapshotOn(backend: TestBackend) extends AnyFunSuite with Eve
     private def owed(checkpoint: Long): OwedCheckpoint = OwedCheckpoint(
       checkpoint,
       new SnapshotListener {
-        override def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit = {
+        override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit = {
           mayReuse()
           tell(checkpoint, Right(handle.meta))
         }

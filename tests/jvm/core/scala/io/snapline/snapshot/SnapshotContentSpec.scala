@@ -61,7 +61,7 @@ class SnapshotContentSpec extends AnyFunSuite {
     withStore(StateSettings(changelog = false, policy = seldom)) { (fixture, state) =>
       var told = Vector.empty[String]
       val listener = new SnapshotListener {
-        override def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit =
+        override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit =
           told :+= s"made ${handle.meta.ref.version}"
         override def failed(reason: Exception): Unit = told :+= s"failed ${reason.getClass.getSimpleName}"
       }

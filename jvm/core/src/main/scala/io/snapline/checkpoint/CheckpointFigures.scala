@@ -20,6 +20,9 @@ trait CheckpointFigures {
 
   /** What it takes to load it. */
   def stateSize: Long
+
+  /** Of it, rows that had come and were not processed. */
+  def inFlightSize: Long
   def storeCount: Int
   def ackedCount: Int
   def discarded: Boolean
@@ -41,6 +44,7 @@ trait CheckpointFigures {
     json.put("properties", propertiesName).put("batch", batch)
     json.put("trigger_timestamp", triggeredMs).put("latest_ack_timestamp", latestAckMs)
     json.put("checkpointed_size", checkpointedSize).put("state_size", stateSize)
+    json.put("persisted_data", inFlightSize)
     json.put("end_to_end_duration", duration)
     json.put("num_subtasks", storeCount).put("num_acknowledged_subtasks", ackedCount)
     if (hasCompleted) json.put("discarded", discarded)

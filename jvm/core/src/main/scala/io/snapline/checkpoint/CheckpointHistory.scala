@@ -40,6 +40,7 @@ final class CheckpointHistory(remembered: Int = CheckpointHistory.Remembered) {
       checkpointedSize = before.checkpointedSize.add(statistics.checkpointedSize),
       stateSize = before.stateSize.add(statistics.stateSize),
       duration = before.duration.add(statistics.duration),
+      inFlightSize = before.inFlightSize.add(statistics.inFlightSize),
       latestCompleted = if (p.properties.isSavepoint) before.latestCompleted else Some(statistics),
       latestSavepoint = if (p.properties.isSavepoint) Some(statistics) else before.latestSavepoint
     )
@@ -88,6 +89,7 @@ object CheckpointHistory {
       checkpointedSize: Summary = Summary(),
       stateSize: Summary = Summary(),
       duration: Summary = Summary(),
+      inFlightSize: Summary = Summary(),
       latestCompleted: Option[CheckpointStatistics] = None,
       latestSavepoint: Option[CheckpointStatistics] = None,
       latestFailed: Option[CheckpointStatistics] = None,

@@ -27,6 +27,7 @@ final case class CheckpointStatistics(
   // Sums over all partitions, asked for again and again while it stands in the history.
   override lazy val checkpointedSize: Long = checkpoint.acked.values.map(_.handle.incrementalBytes).sum + metadataBytes
   override lazy val stateSize: Long = checkpoint.acked.values.map(_.handle.fullBytes).sum
+  override lazy val inFlightSize: Long = checkpoint.acked.values.map(_.handle.inFlightBytes).sum
   override def storeCount: Int = checkpoint.expected.size
   override def ackedCount: Int = checkpoint.acked.size
   override def failed: Option[(String, String)] = failure.map { case (reason, message) => (reason.name, message) }

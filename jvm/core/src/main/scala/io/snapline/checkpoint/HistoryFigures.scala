@@ -16,6 +16,7 @@ trait HistoryFigures {
   def checkpointedSize: Summary
   def stateSize: Summary
   def duration: Summary
+  def inFlightSize: Summary
 
   def latestCompleted: Option[CheckpointFigures]
   def latestSavepoint: Option[CheckpointFigures]
@@ -37,6 +38,7 @@ trait HistoryFigures {
     putSummary(summary.putObject("checkpointed_size"), checkpointedSize, succeeded.map(_.checkpointedSize))
     putSummary(summary.putObject("state_size"), stateSize, succeeded.map(_.stateSize))
     putSummary(summary.putObject("end_to_end_duration"), duration, succeeded.map(_.duration))
+    putSummary(summary.putObject("persisted_data"), inFlightSize, succeeded.map(_.inFlightSize))
     putLatest(json.putObject("latest"))
     val array = json.putArray("history")
     history.foreach(_.putInto(array.addObject()))

@@ -37,6 +37,7 @@ private[checkpoint] object MetadataJson {
         val item = partitions.addObject().put("partition", partition.partition)
         item.put("version", handle.ref.version).put("uid", handle.ref.uid).put("bytes", handle.fullBytes)
         item.put("handleBytes", handle.handleBytes).put("sync", handle.syncMs).put("async", handle.asyncMs)
+        if (handle.inFlightBytes > 0) item.put("inFlight", handle.inFlightBytes)
         item.putObject("uploaded").put("files", handle.uploadedFiles).put("bytes", handle.uploadedBytes)
         val files = item.putArray("files")
         handle.merged.foreach(place => item.putObject("merged").put("uid", place.uid).put("offset", place.offset))
@@ -96,7 +97,8 @@ private[checkpoint] object MetadataJson {
       number(json, "sync"),
       number(json, "async"),
       number(json, "handleBytes"),
-      Option(json.get("merged")).map(place => MergedPlace(uid(place), number(place, "offset")))
+      Option(json.get("merged")).map(place => MergedPlace(uid(place), number(place, "offset"))),
+      if (json.has("inFlight")) number(json, "inFlight") else 0
     )
   }
 }

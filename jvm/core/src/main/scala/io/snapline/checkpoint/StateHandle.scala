@@ -1,6 +1,6 @@
 package io.snapline.checkpoint
 
-import io.snapline.snapshot.{MergedPlace, StoredHandle, TableFile, VersionRef}
+import io.snapline.snapshot.{MergedPlace, SnapshotFigures, StoredHandle, TableFile, VersionRef}
 
 /** A table file in storage that several handles of one store may name. */
 final case class SharedFile(uid: String, length: Long, crc32c: Int) {
@@ -19,6 +19,8 @@ final case class SharedFile(uid: String, length: Long, crc32c: Int) {
   *   of the handle file
   * @param merged
   *   where it is; None: it is a file of its own in the store's folder
+  * @param inFlightBytes
+  *   of rows in it that had come and were not processed
   */
 final case class StateHandle(
     ref: VersionRef,
@@ -29,7 +31,8 @@ final case class StateHandle(
     syncMs: Long,
     asyncMs: Long,
     handleBytes: Long,
-    merged: Option[MergedPlace] = None
+    merged: Option[MergedPlace] = None,
+    inFlightBytes: Long = 0
 ) {
 
   /** Bytes that this snapshot added to storage. */
@@ -49,18 +52,16 @@ final case class StateHandle(
 
 object StateHandle {
 
-  /** @param syncMs
-    *   of the sync phase, and `asyncMs` of the async phase
-    */
-  def of(handle: StoredHandle, syncMs: Long, asyncMs: Long): StateHandle = StateHandle(
+  def of(handle: StoredHandle, figures: SnapshotFigures): StateHandle = StateHandle(
     handle.meta.ref,
     handle.meta.files.map(file => SharedFile(file.uid, file.length, file.crc32c)),
     handle.meta.stateBytes + handle.bytes,
     handle.meta.uploadedFiles,
     handle.meta.uploadedBytes,
-    syncMs,
-    asyncMs,
+    figures.syncMs,
+    figures.asyncMs,
     handle.bytes,
-    handle.merged
+    handle.merged,
+    figures.inFlightBytes
   )
 }

@@ -26,6 +26,7 @@ private[snapshot] final class HeldState(
   private var written = Mark(from.fold(0)(_.distance), from.fold(0L)(_.changelogBytes))
   private var covered = Mark(0, 0)
   private var busy = false
+  private var inFlight = 0L
 
   /** Versions of this line, and the snapshot each names. Read by clean-up, any thread. */
   val recent = new ConcurrentSkipListMap[java.lang.Long, Option[VersionRef]]
@@ -35,6 +36,9 @@ private[snapshot] final class HeldState(
   def version: Long = synchronized(newest.fold(loaded)(_.version))
 
   def snapshot: Option[HandleMeta] = synchronized(lastSnapshot)
+
+  /** Of rows in the version that were not processed. */
+  def inFlightBytes: Long = synchronized(inFlight)
 
   def tables: Map[String, TableFile] = synchronized(uploaded)
 
@@ -53,7 +57,8 @@ private[snapshot] final class HeldState(
   /** @param length
     *   of the changelog in storage
     */
-  def committed(meta: ChangelogMeta, length: Long, retain: Int): Unit = synchronized {
+  def committed(meta: ChangelogMeta, length: Long, retain: Int, inFlightBytes: Long): Unit = synchronized {
+    inFlight = inFlightBytes
     newest = Some(meta.ref)
     written = Mark(written.changelogs + 1, written.bytes + length)
     recent.put(meta.ref.version, meta.snapshot)

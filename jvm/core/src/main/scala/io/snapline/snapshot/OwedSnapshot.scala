@@ -72,8 +72,8 @@ private[snapshot] final class OwedSnapshot(pool: SnapshotPool) {
     owed = None
     begun = Some(debt.checkpoint)
     val listener = new SnapshotListener {
-      override def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit =
-        debt.listener.made(handle, syncMs, asyncMs, mayReuse)
+      override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit =
+        debt.listener.made(handle, figures, mayReuse)
 
       // An older checkpoint may still wait for this store.
       override def failed(reason: Exception): Unit = {

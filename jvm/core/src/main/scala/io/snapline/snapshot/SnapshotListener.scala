@@ -12,14 +12,10 @@ trait SnapshotListener {
 
   /** The handle is whole and durable.
     *
-    * @param syncMs
-    *   what the task waited, in milliseconds
-    * @param asyncMs
-    *   from then to the handle
     * @param mayReuse
     *   to be called when the coordinator has answered that the store's next snapshot may name the table files of this one; until then it may delete them
     */
-  def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit
+  def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit
 
   /** There is no snapshot. */
   def failed(reason: Exception): Unit

@@ -31,6 +31,7 @@ private[snapshot] final class SnapshotRun(
   private val pending = held.backend.snapshot()
   private val families = held.backend.families.map(f => FamilyState(f.descriptor, f.keyCount))
   private val mark = held.mark
+  private val inFlightBytes = held.inFlightBytes
   private val begun = System.nanoTime()
   private val part = destination.expect(ref.version)
 
@@ -57,7 +58,8 @@ private[snapshot] final class SnapshotRun(
     held.claimSnapshotWaiting()
     var failure: Option[Exception] = None
     make {
-      case Right(handle) => to.made(handle, syncMs, millis, () => held.reuse(handle.meta))
+      case Right(handle) =>
+        to.made(handle, SnapshotFigures(syncMs, millis, inFlightBytes), () => held.reuse(handle.meta))
       case Left(e) =>
         failure = Some(e)
         log.warn(s"The snapshot of version $ref of ${storage.location} for a checkpoint failed.", e)

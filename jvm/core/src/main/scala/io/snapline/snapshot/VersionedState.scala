@@ -136,11 +136,14 @@ final class VersionedState(
     *   make a snapshot in the background and tell this how it went
     * @param owed
     *   make one when there is time
+    * @param inFlightBytes
+    *   of rows in it that were not processed
     */
   def commit(
       forceSnapshot: Boolean = false,
       checkpoint: Option[SnapshotListener] = None,
-      owed: Option[OwedCheckpoint] = None
+      owed: Option[OwedCheckpoint] = None,
+      inFlightBytes: Long = 0
   ): VersionRef = {
     checkOpen()
     val begun = System.nanoTime()
@@ -161,7 +164,7 @@ final class VersionedState(
         origin
       )
       changelog.finish(meta)
-      held.committed(meta, changelog.bytesWritten, settings.retain)
+      held.committed(meta, changelog.bytesWritten, settings.retain, inFlightBytes)
     } catch {
       case e: Throwable =>
         abandon()

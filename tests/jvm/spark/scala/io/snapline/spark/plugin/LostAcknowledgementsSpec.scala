@@ -47,7 +47,7 @@ class LostAcknowledgementsSpec extends AnyFunSuite {
     val lost = new LostAcknowledgements("query", 500, (version, _) => _ => Seq(StoredHandle(meta(version), 1L)))
     assert(lost.look(Seq(waiting.copy(committedMs = None)), 10000).isEmpty)
     assert(lost.look(Seq(waiting.copy(completing = true)), 20000).isEmpty)
-    val handle = StateHandle.of(StoredHandle(meta(10), 1), 0, 0)
+    val handle = StateHandle.of(StoredHandle(meta(10), 1), SnapshotFigures(0, 0, 0))
     val acked = waiting.copy(acked = stores.take(2).map(_ -> Acked(handle, 0)).toMap)
     assert(lost.look(Seq(acked), 30000).map(_.store) == Seq(stores(2)))
   }

@@ -23,6 +23,7 @@ class CheckpointsRestSpec extends AnyFunSuite {
     "checkpointed_size",
     "state_size",
     "end_to_end_duration",
+    "persisted_data",
     "num_subtasks",
     "num_acknowledged_subtasks"
   )
@@ -31,7 +32,8 @@ class CheckpointsRestSpec extends AnyFunSuite {
     val json = rest.statistics("s", 0, 100).get
     assert(names(json) == Set("counts", "summary", "latest", "history"))
     assert(json.get("counts").toString == """{"restored":1,"total":4,"in_progress":1,"completed":2,"failed":1}""")
-    assert(names(json.get("summary")) == Set("checkpointed_size", "state_size", "end_to_end_duration"))
+    assert(names(json.get("summary")) ==
+      Set("checkpointed_size", "state_size", "end_to_end_duration", "persisted_data"))
     val duration = json.get("summary").get("end_to_end_duration")
     assert(names(duration) == Set("min", "max", "avg", "p50", "p90", "p95", "p99", "p999"))
     assert(duration.get("p50").asLong == 250 && duration.get("p99").asLong == 500)
@@ -81,7 +83,7 @@ class CheckpointsRestSpec extends AnyFunSuite {
     assert(json.get("tasks").get("0").get("num_acknowledged_subtasks").asInt == 2)
     val subtasks = rest.subtasks("s", 2, 0).get
     assert(names(subtasks.get("summary")) ==
-      Set("checkpointed_size", "state_size", "end_to_end_duration", "checkpoint_duration", "start_delay"))
+      Set("checkpointed_size", "state_size", "end_to_end_duration", "checkpoint_duration", "alignment", "start_delay"))
     val all = subtasks.get("subtasks").asScala.toSeq
     assert(all.map(_.get("status").asText) == Seq("completed", "pending_or_failed", "completed", "pending_or_failed"))
     assert(names(all.head) == Set(
@@ -93,8 +95,10 @@ class CheckpointsRestSpec extends AnyFunSuite {
       "checkpointed_size",
       "state_size",
       "checkpoint",
+      "alignment",
       "start_delay"
     ))
+    assert(all.head.get("alignment").toString == """{"duration":20,"persisted":0}""")
     assert(all.head.get("checkpoint").toString == """{"sync":1,"async":2}""" && all.head.get("start_delay").asLong == 7)
   }
 

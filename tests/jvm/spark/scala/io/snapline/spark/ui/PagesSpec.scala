@@ -50,7 +50,7 @@ class PagesSpec extends AnyFunSuite {
 
   test("summary and configuration") {
     val summary = cells(render(store, "query", "id" -> "s", "view" -> "summary").body, "summary-table")
-    assert(summary.map(_.head) == Seq("End to end duration", "Checkpointed size", "Full size"))
+    assert(summary.map(_.head) == Seq("End to end duration", "Checkpointed size", "Full size", "In-flight data"))
     assert(summary.head.slice(3, 5) == Seq("250 ms", "500 ms"))
     val configuration =
       cells(render(store, "query", "id" -> "s", "view" -> "configuration").body, "configuration-table")
@@ -67,6 +67,10 @@ class PagesSpec extends AnyFunSuite {
     assert(cells(body, "partitions").map(row => (row.head, row(2) == "missing")) ==
       Seq(("1", true), ("3", true), ("2", false), ("0", false)))
     assert(cells(body, "spread-table").head == Seq("End to end duration", "10 ms", "20 ms", "10 ms", "30 ms", "30 ms"))
+    // Start delay, alignment and in-flight data of those that answered: 2 took its snapshot last.
+    assert(cells(body, "partitions").drop(2).map(row => (row(4), row(5), row(10))) ==
+      Seq(("27 ms", "0 ms", "20 B"), ("7 ms", "20 ms", "0 B")))
+    assert(cells(body, "spread-table").find(_.head == "Alignment").get.last == "20 ms")
     assert((body \\ "pre").text == "No room.")
     val links = (body \\ "a").map(_.text)
     assert(links.contains("Older (1)") && links.contains("Newer (3)"))

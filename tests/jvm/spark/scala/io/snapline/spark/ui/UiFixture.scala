@@ -29,7 +29,8 @@ object UiFixture {
       column(i => 100L + i),
       column(i => 1000L + i),
       column(_ => 1L),
-      column(_ => 2L)
+      column(_ => 2L),
+      column(i => 10L * i)
     )
   }
 
@@ -58,17 +59,18 @@ object UiFixture {
       if (status == CheckpointStatus.InProgress) -1 else triggered + duration + 5,
       checkpointedSize = 1000 + id,
       stateSize = 5000 + id,
+      inFlightSize = 30 * id,
       stores,
       acked,
       discarded = false,
       if (isFailed) Some("CHECKPOINT_EXPIRED") else None,
       if (isFailed) Some(message) else None,
-      Seq(OperatorRecord(0, name, stores, acked, triggered + duration, 1000 + id, 5000 + id))
+      Seq(OperatorRecord(0, name, stores, acked, triggered + duration, 1000 + id, 5000 + id, 30 * id))
     )
   }
 
   def totals(total: Long, completed: Long, failed: Long = 0): Totals =
-    Totals(total, completed, failed, 0, Summary().add(1000), Summary().add(5000), Summary().add(250))
+    Totals(total, completed, failed, 0, Summary().add(1000), Summary().add(5000), Summary().add(250), Summary().add(30))
 
   def changed(c: CheckpointRecord, totals: Totals, partitions: OperatorPartitions*): CheckpointChanged =
     CheckpointChanged(c.start, c, totals, partitions)

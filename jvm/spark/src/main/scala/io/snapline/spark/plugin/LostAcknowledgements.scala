@@ -1,7 +1,7 @@
 package io.snapline.spark.plugin
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.StoredHandle
+import io.snapline.snapshot.{SnapshotFigures, StoredHandle}
 
 /** Handles in storage are the truth, and the messages of executors only make it known fast: what a checkpoint still waits for is looked up when it has waited long.
   *
@@ -27,7 +27,7 @@ private[plugin] final class LostAcknowledgements(
       there = handlesOf(p.batch + 1, p.run)
       store <- p.missing.toSeq
       handle <- Some(there(store)).filter(_.size == 1).map(_.head)
-    } yield Acknowledgement(query, p.run, p.id, store, StateHandle.of(handle, syncMs = 0, asyncMs = 0))
+    } yield Acknowledgement(query, p.run, p.id, store, StateHandle.of(handle, SnapshotFigures(0, 0, 0)))
   }
 
   private def isDue(p: PendingCheckpoint, nowMs: Long): Boolean =

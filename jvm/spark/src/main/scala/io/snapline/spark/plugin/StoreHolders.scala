@@ -8,7 +8,7 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.{SnapshotListener, StoredHandle, VersionRef}
+import io.snapline.snapshot.{SnapshotFigures, SnapshotListener, StoredHandle, VersionRef}
 
 /** Whoever can make a snapshot of the version that a store has committed last. */
 trait SnapshotSource {
@@ -109,9 +109,9 @@ private[spark] final class StoreHolders(
   }
 
   private final class Answer(take: HolderOrder.Take, entry: Option[Entry]) extends SnapshotListener {
-    override def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit = {
-      val state = StateHandle.of(handle, syncMs, asyncMs)
-      val ack = Acknowledgement(take.query, take.run, take.checkpoint, take.store, state)
+    override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit = {
+      val ack =
+        Acknowledgement(take.query, take.run, take.checkpoint, take.store, StateHandle.of(handle, figures))
       tell(ack, granted => if (granted) mayReuse())
       entry.foreach(answered)
     }

@@ -3,7 +3,7 @@ package io.snapline.spark.plugin
 import org.apache.spark.TaskContext
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.{SnapshotListener, StoredHandle}
+import io.snapline.snapshot.{SnapshotFigures, SnapshotListener, StoredHandle}
 
 /** One store's part in a checkpoint, from its commit to the acknowledgement.
   *
@@ -23,8 +23,8 @@ private[spark] final class TaskCheckpoint(
 
   task.addTaskCompletionListener[Unit](ended => if (!ended.isFailed() && !ended.isInterrupted()) endedWell())
 
-  override def made(handle: StoredHandle, syncMs: Long, asyncMs: Long, mayReuse: () => Unit): Unit = {
-    val ack = Acknowledgement(query, run, checkpoint, store, StateHandle.of(handle, syncMs, asyncMs))
+  override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit = {
+    val ack = Acknowledgement(query, run, checkpoint, store, StateHandle.of(handle, figures))
     arrived(() => tell(ack, granted => if (granted) mayReuse()))
   }
 

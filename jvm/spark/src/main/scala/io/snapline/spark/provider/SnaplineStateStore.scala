@@ -37,6 +37,7 @@ private[spark] final class SnaplineStateStore(
   private val base: Option[VersionRef] = state.current
   private val before: BackendMetrics = state.backend.metrics
   private var committed: Option[VersionRef] = None
+  private var inFlightBytes = 0L
   private var lastMetrics = StateStoreMetrics(0, 0, Map.empty, Map.empty)
 
   Option(TaskContext.get()).foreach { task =>
@@ -64,7 +65,7 @@ private[spark] final class SnaplineStateStore(
     expect(Updating)
     try {
       stamps.verifyStamp(stamp)
-      val ref = state.commit(forceSnapshot, part.now, part.owed)
+      val ref = state.commit(forceSnapshot, part.now, part.owed, inFlightBytes)
       committed = Some(ref)
       lastMetrics = measure()
       transition(Commit)
@@ -72,6 +73,9 @@ private[spark] final class SnaplineStateStore(
       ref.version
     } catch { case e: Throwable => throw StateInternals.cannotCommit(toString, e) }
   }
+
+  /** Rows of so many bytes are in the store that were not processed. */
+  private[spark] def keepsInFlight(bytes: Long): Unit = inFlightBytes = bytes
 
   /** What its commit made. */
   private[spark] def made: Option[VersionRef] = committed

@@ -53,7 +53,8 @@ private[spark] final class CheckpointPage(store: CheckpointsStore) extends Page 
     "Latest acknowledgement" -> Html.text(Display.time(c.latestAckMs)),
     "End to end duration" -> Html.text(Display.duration(c.duration)),
     "Checkpointed size" -> Html.text(Display.bytes(c.checkpointedSize)),
-    "Full size" -> Html.text(Display.bytes(c.stateSize))
+    "Full size" -> Html.text(Display.bytes(c.stateSize)),
+    "In-flight data" -> Html.text(Display.bytes(c.inFlightSize))
   )
 
   private def failure(c: CheckpointRecord): NodeSeq = c.failed.fold(NodeSeq.Empty) { case (reason, message) =>
@@ -70,7 +71,8 @@ private[spark] final class CheckpointPage(store: CheckpointsStore) extends Page 
     Column("Latest Acknowledgement"),
     Column("End to End Duration", "From the trigger to the last acknowledgement of this operator"),
     Column("Checkpointed Size"),
-    Column("Full Size")
+    Column("Full Size"),
+    Column("In-flight Data", "Of it, rows that had come and were not processed")
   )
 
   private def operator(c: CheckpointRecord, o: OperatorRecord, chosen: Option[OperatorRecord], request: Request): Node =
@@ -85,6 +87,7 @@ private[spark] final class CheckpointPage(store: CheckpointsStore) extends Page 
       {Html.figure(Display.duration(if (o.ackedCount == 0) -1 else o.latestAckMs - c.triggeredMs))}
       {Html.figure(Display.bytes(o.checkpointedSize))}
       {Html.figure(Display.bytes(o.stateSize))}
+      {Html.figure(Display.bytes(o.inFlightSize))}
     </tr>
 }
 

@@ -24,6 +24,7 @@ final case class CheckpointRecord(
     endedMs: Long,
     checkpointedSize: Long,
     stateSize: Long,
+    inFlightSize: Long,
     storeCount: Int,
     ackedCount: Int,
     discarded: Boolean,
@@ -51,6 +52,7 @@ object CheckpointRecord {
     s.endedMs,
     s.checkpointedSize,
     s.stateSize,
+    s.inFlightSize,
     s.storeCount,
     s.ackedCount,
     s.discarded,
@@ -71,7 +73,8 @@ final case class OperatorRecord(
     ackedCount: Int,
     latestAckMs: Long,
     checkpointedSize: Long,
-    stateSize: Long
+    stateSize: Long,
+    inFlightSize: Long
 )
 
 object OperatorRecord {
@@ -85,7 +88,8 @@ object OperatorRecord {
         acked.size,
         acked.map(_.atMs).maxOption.getOrElse(-1L),
         acked.map(_.handle.incrementalBytes).sum,
-        acked.map(_.handle.fullBytes).sum
+        acked.map(_.handle.fullBytes).sum,
+        acked.map(_.handle.inFlightBytes).sum
       )
     }
 }

@@ -86,6 +86,7 @@ final class CheckpointsRest(store: CheckpointsStore) {
     json.put("id", c.id).put("operator", task.id).put("name", task.name).put("status", status)
     json.put("latest_ack_timestamp", task.latestAckMs)
     json.put("checkpointed_size", task.checkpointedSize).put("state_size", task.stateSize)
+    json.put("persisted_data", task.inFlightSize)
     json.put("end_to_end_duration", math.max(0, task.latestAckMs - c.triggeredMs))
     json.put("num_subtasks", task.storeCount).put("num_acknowledged_subtasks", task.ackedCount): Unit
   }
@@ -104,6 +105,9 @@ final class CheckpointsRest(store: CheckpointsStore) {
     val phases = json.putObject("checkpoint_duration")
     put(phases, "sync", _.sync)
     put(phases, "async", _.async)
+    val alignment = json.putObject("alignment")
+    put(alignment, "duration", _.alignment)
+    put(alignment, "persisted", _.inFlightSize)
     put(json, "start_delay", _.startDelay)
   }
 
@@ -114,6 +118,7 @@ final class CheckpointsRest(store: CheckpointsStore) {
       json.put("ack_timestamp", c.triggeredMs + p.duration).put("end_to_end_duration", p.duration)
       json.put("checkpointed_size", p.checkpointedSize).put("state_size", p.stateSize)
       json.putObject("checkpoint").put("sync", p.sync).put("async", p.async)
+      json.putObject("alignment").put("duration", p.alignment).put("persisted", p.inFlightSize)
       json.put("start_delay", p.startDelay): Unit
     }
   }

@@ -56,6 +56,7 @@ private[ui] final class HistoryView(store: CheckpointsStore) extends QueryView {
     ),
     Column("Checkpointed Size", "What it added to storage", "checkpointed"),
     Column("Full Size", "What is read to load it", "full"),
+    Column("In-flight Data", "Of it, rows that had come and were not processed", "inflight"),
     Column("Details")
   )
 
@@ -64,7 +65,8 @@ private[ui] final class HistoryView(store: CheckpointsStore) extends QueryView {
     "triggered" -> (_.triggeredMs),
     "duration" -> (_.duration),
     "checkpointed" -> (_.checkpointedSize),
-    "full" -> (_.stateSize)
+    "full" -> (_.stateSize),
+    "inflight" -> (_.inFlightSize)
   )
 
   private def row(c: CheckpointRecord, request: Request): Node =
@@ -78,6 +80,7 @@ private[ui] final class HistoryView(store: CheckpointsStore) extends QueryView {
       {Html.figure(Display.duration(c.duration))}
       {Html.figure(Display.bytes(c.checkpointedSize))}
       {Html.figure(Display.bytes(c.stateSize))}
+      {Html.figure(Display.bytes(c.inFlightSize))}
       <td>{details(c)}</td>
     </tr>
 

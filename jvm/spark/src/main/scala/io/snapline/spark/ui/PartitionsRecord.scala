@@ -32,24 +32,40 @@ final case class OperatorPartitions(
     checkpointedSize: Array[Long],
     stateSize: Array[Long],
     sync: Array[Long],
-    async: Array[Long]
+    async: Array[Long],
+    inFlightSize: Array[Long] = Array.empty
 ) {
   def size: Int = partition.length
 
-  def apply(i: Int): PartitionFigures = PartitionFigures(
-    partition(i),
-    storeNames(store(i)),
-    duration(i),
-    checkpointedSize(i),
-    stateSize(i),
-    sync(i),
-    async(i)
-  )
-
-  def rows: IndexedSeq[PartitionFigures] = (0 until size).map(apply)
+  def rows: IndexedSeq[PartitionFigures] = {
+    val startDelays = (0 until size).map(i => math.max(0, duration(i) - sync(i) - async(i)))
+    val last = (0 until size).filter(duration(_) >= 0).map(startDelays).maxOption
+    (0 until size).map { i =>
+      PartitionFigures(
+        partition(i),
+        storeNames(store(i)),
+        duration(i),
+        checkpointedSize(i),
+        stateSize(i),
+        sync(i),
+        async(i),
+        startDelays(i),
+        last.getOrElse(startDelays(i)) - startDelays(i),
+        inFlightSize.lift(i).getOrElse(0L)
+      )
+    }
+  }
 }
 
-/** One store of one partition. */
+/** One store of one partition.
+  *
+  * @param startDelay
+  *   from the trigger to the snapshot: the batch itself, and what neither phase accounts for
+  * @param alignment
+  *   from its snapshot to that of the last of the operator that has answered: what it waits at the barrier for the slowest
+  * @param inFlightSize
+  *   of rows that had come and were not processed
+  */
 final case class PartitionFigures(
     partition: Int,
     store: String,
@@ -57,12 +73,12 @@ final case class PartitionFigures(
     checkpointedSize: Long,
     stateSize: Long,
     sync: Long,
-    async: Long
+    async: Long,
+    startDelay: Long,
+    alignment: Long,
+    inFlightSize: Long
 ) {
   def acked: Boolean = duration >= 0
-
-  /** From the trigger to the snapshot: the batch itself, and what neither phase accounts for. */
-  def startDelay: Long = math.max(0, duration - sync - async)
 }
 
 object OperatorPartitions {
@@ -92,7 +108,8 @@ object OperatorPartitions {
       column(_.handle.incrementalBytes),
       column(_.handle.fullBytes),
       column(_.handle.syncMs),
-      column(_.handle.asyncMs)
+      column(_.handle.asyncMs),
+      column(_.handle.inFlightBytes)
     )
   }
 }

@@ -42,10 +42,12 @@ private[ui] object PartitionsTable {
   private def spread(acked: Seq[PartitionFigures]): Seq[Node] = Seq[(String, PartitionFigures => Long, Long => String)](
     ("End to end duration", _.duration, Display.duration),
     ("Start delay", _.startDelay, Display.duration),
+    ("Alignment", _.alignment, Display.duration),
     ("Sync phase", _.sync, Display.duration),
     ("Async phase", _.async, Display.duration),
     ("Checkpointed size", _.checkpointedSize, Display.bytes),
-    ("Full size", _.stateSize, Display.bytes)
+    ("Full size", _.stateSize, Display.bytes),
+    ("In-flight data", _.inFlightSize, Display.bytes)
   ).map { case (title, value, show) =>
     val values = acked.map(value)
     val percentiles = Percentiles(values)
@@ -63,20 +65,24 @@ private[ui] object PartitionsTable {
       "From the trigger to the snapshot: the batch itself, and what neither phase accounts for",
       "delay"
     ),
+    Column("Alignment", "From its snapshot to that of the operator's last: what it waits for the slowest", "alignment"),
     Column("Sync Phase", "Inside the task", "sync"),
     Column("Async Phase", "In the background, waiting for a thread included", "async"),
     Column("Checkpointed Size", "What it added to storage", "checkpointed"),
-    Column("Full Size", "What is read to load it", "full")
+    Column("Full Size", "What is read to load it", "full"),
+    Column("In-flight Data", "Of it, rows that had come and were not processed", "inflight")
   )
 
   private val orders: Seq[(String, PartitionFigures => Long)] = Seq(
     "duration" -> (p => if (p.acked) p.duration else Long.MaxValue),
     "partition" -> (_.partition.toLong),
     "delay" -> (_.startDelay),
+    "alignment" -> (_.alignment),
     "sync" -> (_.sync),
     "async" -> (_.async),
     "checkpointed" -> (_.checkpointedSize),
-    "full" -> (_.stateSize)
+    "full" -> (_.stateSize),
+    "inflight" -> (_.inFlightSize)
   )
 
   private def row(c: CheckpointRecord, p: PartitionFigures): Node =
@@ -89,9 +95,11 @@ private[ui] object PartitionsTable {
     }</td>
       {Html.figure(Display.duration(p.duration))}
       <td>{if (p.acked) Display.duration(p.startDelay) else Display.None}</td>
+      <td>{if (p.acked) Display.duration(p.alignment) else Display.None}</td>
       {Html.figure(Display.duration(p.sync))}
       {Html.figure(Display.duration(p.async))}
       {Html.figure(Display.bytes(p.checkpointedSize))}
       {Html.figure(Display.bytes(p.stateSize))}
+      {Html.figure(Display.bytes(p.inFlightSize))}
     </tr>
 }

@@ -34,6 +34,7 @@ final case class QueryRecord(
     checkpointedSize: Summary = Summary(),
     stateSize: Summary = Summary(),
     duration: Summary = Summary(),
+    inFlightSize: Summary = Summary(),
     latestCompleted: Option[CheckpointRecord] = None,
     latestSavepoint: Option[CheckpointRecord] = None,
     latestFailed: Option[CheckpointRecord] = None,
@@ -48,7 +49,8 @@ final case class QueryRecord(
     restored = t.restored,
     checkpointedSize = t.checkpointedSize,
     stateSize = t.stateSize,
-    duration = t.duration
+    duration = t.duration,
+    inFlightSize = t.inFlightSize
   )
 }
 
@@ -93,10 +95,11 @@ final case class Totals(
     restored: Long,
     checkpointedSize: Summary,
     stateSize: Summary,
-    duration: Summary
+    duration: Summary,
+    inFlightSize: Summary = Summary()
 )
 
 object Totals {
   def of(h: HistoryFigures): Totals =
-    Totals(h.total, h.completed, h.failed, h.restored, h.checkpointedSize, h.stateSize, h.duration)
+    Totals(h.total, h.completed, h.failed, h.restored, h.checkpointedSize, h.stateSize, h.duration, h.inFlightSize)
 }

@@ -15,7 +15,8 @@ private[ui] final class SummaryView(store: CheckpointsStore) extends QueryView {
     val rows = Seq(
       row("End to end duration", query.duration, completed.map(_.duration), Display.duration),
       row("Checkpointed size", query.checkpointedSize, completed.map(_.checkpointedSize), Display.bytes),
-      row("Full size", query.stateSize, completed.map(_.stateSize), Display.bytes)
+      row("Full size", query.stateSize, completed.map(_.stateSize), Display.bytes),
+      row("In-flight data", query.inFlightSize, completed.map(_.inFlightSize), Display.bytes)
     )
     Html.table("summary-table", Html.head(columns), rows) ++
       <p class="text-body-secondary">{

@@ -49,6 +49,14 @@ class CheckpointEventsSpec extends AnyFunSuite {
     val earlier = written.replace("\"retained\":2,", "")
     assert(earlier != written &&
       JsonProtocol.sparkEventFromJson(earlier).asInstanceOf[CheckpointingStarted].config.retained == 0)
+    val before = json(events(4)).replaceAll(""","inFlightSize":(\{[^}]*\}|\[[^]]*\]|\d+)""", "")
+    assert(!before.contains("inFlight"))
+    val shown = heard(settings, events.head, JsonProtocol.sparkEventFromJson(before).asInstanceOf[CheckpointEvent])
+    assert(shown.query("s").get.inFlightSize.max == 0 && shown.checkpoint("s", 1).get.inFlightSize == 0)
+    assert(shown.partitions("s", 1).get.operators.flatMap(_.rows).map(_.inFlightSize).sum == 0)
+    assert(CheckpointsUi.pages(shown).forall(page =>
+      render(shown, page.name, "id" -> "s", "checkpoint" -> "1").title.nonEmpty
+    ))
   }
 
   test("records outlive a store on disk, in their order") {

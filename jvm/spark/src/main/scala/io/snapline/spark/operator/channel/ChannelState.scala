@@ -27,6 +27,7 @@ final class ChannelState private (store: StateStore, input: StructType, exists: 
     declare()
     val stored = store.get(key(IndexEntry), Family)
     if (stored != null) index = ChannelIndex.parse(stored.getBinary(0), store.id.toString)
+    report()
   }
 
   private def declare(): Unit = if (!declared) {
@@ -119,6 +120,12 @@ final class ChannelState private (store: StateStore, input: StructType, exists: 
     index = now
     if (now.segments.isEmpty) store.remove(key(IndexEntry), Family)
     else store.put(key(IndexEntry), toValue(InternalRow(now.bytes)), Family)
+    report()
+  }
+
+  private def report(): Unit = store match {
+    case own: SnaplineStateStore => own.keepsInFlight(bytes)
+    case _ => ()
   }
 }
 
