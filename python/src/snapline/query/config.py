@@ -123,8 +123,8 @@ class CheckpointConfig:
         file_merging_max_file_size: bytes of handles in such a file; or a text like ``"64m"``. 1m to 1g, default 32m.
         unaligned: whether rows for which a keyed function has no time before a barrier wait in its state, and are
             processed first in the next batch. For ``EXACTLY_ONCE``, and queries whose state is of keyed functions only.
-        aligned_checkpoint_timeout: with ``unaligned``, the time a partition has for its rows in a batch; as with Flink,
-            the barrier then overtakes them. From 1 ms, default 1 s.
+        aligned_checkpoint_timeout: with ``unaligned``, the time for the rows of a batch, since it was planned; as with
+            Flink, the barrier then overtakes them. From 1 ms, default 1 s.
         max_channel_bytes: of rows that may wait in a partition; or a text like ``"1g"``. 1m to 1t, default 256m.
         max_channel_rows: how many rows may wait in a partition. Default 10 million.
         max_batches_behind: of how many batches rows may wait in a partition. Default 100.

@@ -36,12 +36,12 @@ class ArrowLoop(RowLoop):
         self._event_time = parts.job.input_columns.index(event_time) if event_time is not None else None
         self._columns: list[tuple[int, StateSpec, StateColumn, _Times | None]] = []
 
-    def run(self, frame: Frame) -> None:
+    def run(self, frame: Frame) -> int:
         parts = self._parts
         batch = frame.batch(ROWS_PART, parts.schemas)
         keys = frame.batch(KEYS_PART, parts.schemas)
         if batch is None or keys is None or not batch.num_rows:
-            return
+            return 0
         rows = pa.RecordBatch.from_arrays(batch.columns[: self._rows], names=batch.schema.names[: self._rows])
         index = batch.column(self._positions["__slot"]).to_numpy()
         latest = None
@@ -62,6 +62,7 @@ class ArrowLoop(RowLoop):
                 parts.outputs.extend(result)
         except Exception as e:
             raise failed(e, "process_arrow", parts.job.plan.name, rows=rows.num_rows, keys=keys.num_rows) from e
+        return 0
 
     def _state_columns(
         self, frame: Frame, batch: pa.RecordBatch, keys: int, latest: int | None

@@ -29,10 +29,10 @@ class BatchLoop(RowLoop):
         self._waiting: list[pa.RecordBatch] = []
         self._slot = -1
 
-    def run(self, frame: Frame) -> None:
+    def run(self, frame: Frame) -> int:
         batch = frame.batch(ROWS_PART, self._parts.schemas)
         if batch is None or not batch.num_rows:
-            return
+            return 0
         slots = batch.column(self._columns).to_numpy()
         rows = pa.RecordBatch.from_arrays(batch.columns[: self._columns], names=batch.schema.names[: self._columns])
         starts = [0, *(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(slots)]
@@ -42,6 +42,7 @@ class BatchLoop(RowLoop):
                 self.finish()
                 self._slot = slot
             self._waiting.append(rows.slice(start, end - start))
+        return 0
 
     def finish(self) -> None:
         if not self._waiting:

@@ -20,11 +20,11 @@ class ChunkLoop(RowLoop):
         event_time = parts.job.event_time
         self._event_time = parts.job.input_columns.index(event_time) if event_time is not None else None
 
-    def run(self, frame: Frame) -> None:
+    def run(self, frame: Frame) -> int:
         parts = self._parts
         batch = frame.batch(ROWS_PART, parts.schemas)
         if batch is None or not batch.num_rows:
-            return
+            return 0
         rows = pa.RecordBatch.from_arrays(batch.columns[: self._columns], names=batch.schema.names[: self._columns])
         parts.cursor.timestamp = latest_time(rows, self._event_time)
         try:
@@ -33,3 +33,4 @@ class ChunkLoop(RowLoop):
                 parts.outputs.extend(result)
         except Exception as e:
             raise failed(e, "process_batch", parts.job.plan.name, rows=rows.num_rows) from e
+        return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,8 @@ from snapline.worker.frames import ROWS_PART, Frame
 from snapline.worker.loops import Parts, RowLoop
 from snapline.worker.outputs import LIMIT
 from snapline.worker.timers import Timer
+
+_T = TypeVar("_T")
 
 
 class TimerLoop:
@@ -53,24 +55,40 @@ class ElementLoop(RowLoop):
         self._outputs = parts.outputs
         self._name = parts.job.plan.name
         self._schemas = parts.schemas
+        self._limit = parts.limit
         columns = list(parts.schemas[ROWS_PART])[: len(parts.job.input_columns)]
         self._decoders = [decoder(field.type) for field in columns]
         self._make = row_maker([field.name for field in columns])
         event_time = parts.job.event_time
         self._event_time = parts.job.input_columns.index(event_time) if event_time is not None else None
 
-    def run(self, frame: Frame) -> None:
+    def run(self, frame: Frame) -> int:
         batch = frame.batch(ROWS_PART, self._schemas)
         if batch is None:
-            return
+            return 0
+        limit = self._limit
+        if limit is None:
+            self._run_all(batch)
+            return 0
+        if limit.is_over:
+            return batch.num_rows
+        before = limit.processed
+        self._run_all(batch)
+        return batch.num_rows - (limit.processed - before)
+
+    def _run_all(self, batch: pa.RecordBatch) -> None:
         columns, slots = batch.columns[: len(self._decoders)], batch.column(len(self._decoders))
         values = [decode(column) for decode, column in zip(self._decoders, columns, strict=True)]
         rows = map(self._make, zip(*values, strict=True))
         places = slots.to_numpy().tolist()
         if self._event_time is None:
-            self._run(zip(places, rows, strict=True))
+            self._run(self._in_time(zip(places, rows, strict=True)))
         else:
-            self._run_timed(zip(places, event_times(columns[self._event_time]), rows, strict=True))
+            times = event_times(columns[self._event_time])
+            self._run_timed(self._in_time(zip(places, times, rows, strict=True)))
+
+    def _in_time(self, rows: Iterable[_T]) -> Iterable[_T]:
+        return rows if self._limit is None else self._limit.within(rows)
 
     def _run(self, rows: Iterable[tuple[int, Any]]) -> None:
         process, context, cursor, out = self._function.process_element, self._context, self._cursor, self._outputs.rows

@@ -16,6 +16,7 @@ from snapline.worker.job import Job
 from snapline.worker.keys import SlotKeys
 from snapline.worker.outputs import Outputs
 from snapline.worker.remote_state import RemoteState
+from snapline.worker.time_limit import TimeLimit
 from snapline.worker.timers import Timers
 
 
@@ -34,6 +35,7 @@ class Parts:
     schemas: dict[int, pa.Schema]
     time: BatchTime
     zone: str
+    limit: TimeLimit | None
 
 
 class RowLoop(ABC):
@@ -43,8 +45,8 @@ class RowLoop(ABC):
     uses_caches = True
 
     @abstractmethod
-    def run(self, frame: Frame) -> None:
-        """The rows of a frame."""
+    def run(self, frame: Frame) -> int:
+        """The rows of a frame; how many of the last ones there was no time for."""
 
     def finish(self) -> None:  # noqa: B027 (most have nothing to do)
         """The rows of the epoch have been run."""

@@ -45,6 +45,7 @@ from snapline.worker.loops import Parts, RowLoop
 from snapline.worker.operator_states import OperatorStates
 from snapline.worker.outputs import Outputs
 from snapline.worker.remote_state import RemoteState
+from snapline.worker.time_limit import TimeLimit
 from snapline.worker.timers import Timer, Timers
 
 #: Of a timer in memory: a tuple and its place in a dict.
@@ -102,6 +103,8 @@ class _Task:
                 f"protocol {meta['protocol']} of the jar; the package's is {PROTOCOL}.",
                 "let package and jar be of one version.",
             )
+        # Before the function is made and opened, which takes of the time.
+        limit = None if meta["time_left_ms"] is None else TimeLimit(meta["time_left_ms"])
         schemas = {part: pa.ipc.read_schema(message) for part, message in setup.parts.items()}
         self._schemas = schemas
         self._transport = transport
@@ -138,6 +141,7 @@ class _Task:
             schemas=schemas,
             time=time,
             zone=meta["time_zone"],
+            limit=limit,
         )
         self._timer_loop = TimerLoop(parts)
         loops = _LOOPS if kind.is_keyed else _UNKEYED_LOOPS
@@ -165,7 +169,7 @@ class _Task:
             restored = frame.meta["restored"]
             self._operator.initialize(self.function, self._name, restored, self._partition, self._partitions)
             self._open_function()
-        self._transport.send(ToOperator.DONE, {"held": 0}, [])
+        self._transport.send(ToOperator.DONE, {"held": 0, "left": 0}, [])
 
     def broadcast(self, frame: Frame) -> None:
         assert self._broadcast_loop is not None
@@ -176,10 +180,10 @@ class _Task:
         ends = frame.meta["end_of_epoch"]
         if self._loop.uses_caches:
             self._begin(frame)
-        self._loop.run(frame)
+        left = self._loop.run(frame)
         if ends:
             self._loop.finish()
-        self._done(ends)
+        self._done(ends, left)
 
     def timers(self, frame: Frame) -> None:
         meta = frame.meta
@@ -202,10 +206,10 @@ class _Task:
         for state in self._states:
             state.load(frame, size)
 
-    def _done(self, ends_epoch: bool) -> None:
+    def _done(self, ends_epoch: bool, left: int = 0) -> None:
         self._outputs.flush()
         held = sum(state.cache.held() for state in self._states) + _TIMER_WEIGHT * len(self._timers)
-        self._transport.send(ToOperator.DONE, {"held": held}, [])
+        self._transport.send(ToOperator.DONE, {"held": held, "left": left}, [])
         if ends_epoch:
             self._flush()
             self._transport.send(ToOperator.EPOCH_DONE, {}, [])

@@ -4,18 +4,24 @@ import java.nio.ByteBuffer
 import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 
 import scala.collection.mutable
+import scala.util.Try
 
 import org.apache.arrow.memory.BufferAllocator
 import org.apache.arrow.vector.types.pojo.Schema
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
-/** Plays the Python worker for KeyedProgram, on a thread of its own, and checks the order the protocol demands. State 0 is a value, 1 a list, 2 a map. */
+/** Plays the Python worker for KeyedProgram, on a thread of its own, and checks the order the protocol demands. State 0 is a value, 1 a list, 2 a map.
+  *
+  * @param stops
+  *   asked before each row but the first, where a worker has a time limit: whether it is over
+  */
 final class FakeWorker(
     exchanges: Seq[StateExchange],
     setup: TaskSetup,
     allocator: BufferAllocator,
-    schemaOf: StructType => Schema
+    schemaOf: StructType => Schema,
+    stops: () => Boolean = () => false
 ) extends WorkerLink {
   private val incoming = new LinkedBlockingQueue[Frame]
   private val outgoing = new LinkedBlockingQueue[Either[Throwable, Frame]]
@@ -207,8 +213,20 @@ final class FakeWorker(
     (0 until batch.numRows()).map(i => batch.getRow(i).copy(): InternalRow)
   }
 
-  private def rows(frame: Frame): Unit =
-    put(part(frame, Frame.RowsPart, rowReader).flatMap { row =>
+  /** How many of the last ones it has left. */
+  private def rows(frame: Frame): Int = {
+    val all = part(frame, Frame.RowsPart, rowReader)
+    val inTime = all.takeWhile { _ =>
+      hasStopped ||= isTimed && hasBegun && stops()
+      hasBegun = true
+      !hasStopped
+    }
+    run(inTime)
+    all.size - inTime.size
+  }
+
+  private def run(rows: Seq[InternalRow]): Unit =
+    put(rows.flatMap { row =>
       val slot = slots(row.getInt(3))
       assert(slot.key == row.getLong(0))
       KeyedProgram.row(row.getLong(0), row.getLong(1), row.getLong(2), slot)
@@ -257,6 +275,10 @@ final class FakeWorker(
     emit(Frame.EpochDone)(_ => ())
   }
 
+  private var isTimed = false
+  private var hasBegun = false
+  private var hasStopped = false
+
   private def work(): Unit = {
     var open = true
     var isSetUp = false
@@ -266,10 +288,13 @@ final class FakeWorker(
         case Frame.Setup =>
           assert(!isSetUp)
           isSetUp = true
+          isTimed = Try(frame.long("time_left_ms")).isSuccess
+          hasBegun = false
+          hasStopped = false
         case Frame.Rows | Frame.Timers =>
           load(frame)
-          if (frame.kind == Frame.Rows) rows(frame) else timers(frame)
-          emit(Frame.Done, """{"held":0}""")(_ => ())
+          val left = if (frame.kind == Frame.Rows) rows(frame) else { timers(frame); 0 }
+          emit(Frame.Done, s"""{"held":0,"left":$left}""")(_ => ())
           if (frame.flag("end_of_epoch")) flush()
         case Frame.End =>
           if (isSetUp) emit(Frame.Finished, """{"metrics":{"seen":1}}""")(_ => ())

@@ -23,6 +23,9 @@ class TaskSegmentsSpec extends AnyFunSuite {
   private val output = StructType(Seq("k", "a", "b", "c").map(StructField(_, LongType)))
   private val toRow = UnsafeProjection.create(input.map(_.dataType).toArray)
 
+  /** Says when a worker stops within a chunk. */
+  private var coin = new Random(0)
+
   private def state(name: String, kind: String, userKey: Option[DataType]) =
     StateSpec(name, kind, userKey, LongType, ttl = false, eventTimeTtl = false, prefetch = true, None)
 
@@ -69,7 +72,7 @@ class TaskSegmentsSpec extends AnyFunSuite {
     val schemas = new StateAccess(store, key, new EpochKeys, allocator, schemaOf, 0, new ChangeCounts)
     val exchanges = spec.states.zipWithIndex.map { case (s, i) => StateExchange.of(i, s, schemas) }
     def start(): WorkerLink = {
-      worker = new FakeWorker(exchanges, setup, allocator, schemaOf)
+      worker = new FakeWorker(exchanges, setup, allocator, schemaOf, () => coin.nextInt(15) == 0)
       worker
     }
     val stage = new TaskStage(setup, store, new ChangeCounts, schemaOf, allocator, 0, 1, () => start())
@@ -99,7 +102,7 @@ class TaskSegmentsSpec extends AnyFunSuite {
   private def timed(random: Random, records: CutRecords): Cuts = {
     var time = 0L
     val pace = random.nextInt(400000)
-    val budget = new TimeBudget(1 + random.nextInt(3).toLong, () => { time += pace; time })
+    val budget = new TimeBudget(1 + random.nextInt(3).toLong, random.nextBoolean(), () => { time += pace; time })
     new Cuts.Timed(budget, records)
   }
 
@@ -123,6 +126,7 @@ class TaskSegmentsSpec extends AnyFunSuite {
 
   private def checked(seed: Long): (Int, Int) = {
     val random = new Random(seed)
+    coin = new Random(seed)
     val model = new KeyedModel
     var cutBatches = 0
     var most = 0

@@ -72,6 +72,7 @@ final class ChunkFeed(
           i += 1
         }
         rowWriter.write(joined(row, marksRow))
+        limit.took(row)
       }
       count += 1
     }

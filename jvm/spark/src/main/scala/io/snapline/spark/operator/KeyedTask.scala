@@ -63,12 +63,12 @@ final class KeyedTask(
   private var reported: Map[String, Long] = Map.empty
   private var epochCount = 0L
 
-  /** Whether rows of `feed`, or timers alone, were left. */
+  /** Whether rows, or timers alone, were left. */
   def hasStopped: Boolean = stopped
 
-  /** Rows that were taken, and those that were not. */
-  def taken: Long = feed.taken
-  def rest: Iterator[InternalRow] = feed.rest
+  /** How many rows were processed, and those that were not. */
+  def taken: Long = feed.taken - limit.returned.size
+  def rest: Iterator[InternalRow] = limit.returned.iterator ++ feed.rest
 
   private var stopped = false
 
@@ -82,7 +82,7 @@ final class KeyedTask(
     changes.foreach(_.describe(frame))
     exchanges.foreach(_.describe(frame))
     operator.describe(frame)
-    link.send(frame.build(setup.describe(partition, partitions)))
+    link.send(frame.build(setup.describe(partition, partitions, limit.timeLeftMs)))
   }
 
   override def hasNext: Boolean = {
@@ -165,7 +165,9 @@ final class KeyedTask(
           underWay -= 1
           if (rowChunks > 0) {
             rowChunks -= 1
-            limit.through()
+            val left = frame.long("left").toInt
+            limit.through(left)
+            if (left > 0) stopped = true
           }
           feed.held = frame.long("held")
         case Frame.EpochDone =>

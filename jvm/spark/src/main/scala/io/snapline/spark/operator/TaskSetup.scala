@@ -50,8 +50,12 @@ final case class TaskSetup(
 
   def families: Seq[KeyedFamily] = KeyedFamilies.of(spec, key)
 
-  /** The meta of SETUP. */
-  def describe(partition: Int, partitions: Int): String = JsonMethods.compact(
+  /** The meta of SETUP.
+    *
+    * @param timeLeftMs
+    *   for the rows; None: as long as they take
+    */
+  def describe(partition: Int, partitions: Int, timeLeftMs: Option[Long]): String = JsonMethods.compact(
     JObject(
       "protocol" -> JInt(1),
       "mode" -> JString(spec.mode),
@@ -63,7 +67,8 @@ final case class TaskSetup(
       "time_zone" -> JString(timeZone),
       "streaming" -> JBool(streaming),
       "event_time_column" -> eventTime.fold[JValue](JNull)(JInt(_)),
-      "max_prefetch" -> JInt(limits.maxPrefetch)
+      "max_prefetch" -> JInt(limits.maxPrefetch),
+      "time_left_ms" -> timeLeftMs.fold[JValue](JNull)(JInt(_))
     )
   )
 }

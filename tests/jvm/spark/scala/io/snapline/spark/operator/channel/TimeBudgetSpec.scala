@@ -1,10 +1,13 @@
 package io.snapline.spark.operator.channel
 
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
+import org.apache.spark.sql.types.{DataType, LongType}
 import org.scalatest.funsuite.AnyFunSuite
 
 class TimeBudgetSpec extends AnyFunSuite {
   private var now = 0L
-  private def budget(ms: Long) = new TimeBudget(ms, () => now)
+  private def budget(ms: Long, stopsWithin: Boolean = false) = new TimeBudget(ms, stopsWithin, () => now)
 
   /** Plays a worker that takes the same time for each row, with one chunk under way; rows processed and the time it took, ms. */
   private def work(budget: TimeBudget, nanosPerRow: Long, atMost: Int): (Long, Double) = {
@@ -15,7 +18,7 @@ class TimeBudgetSpec extends AnyFunSuite {
     while (budget.next(1) > 0 && chunk > 0) {
       budget.sent(chunk)
       now += chunk * nanosPerRow
-      budget.through()
+      budget.through(0)
       rows += chunk
       chunk = budget.next(atMost)
     }
@@ -34,7 +37,7 @@ class TimeBudgetSpec extends AnyFunSuite {
       val chunk = quick.next(10000)
       quick.sent(chunk)
       now += chunk * 1000L
-      quick.through()
+      quick.through(0)
       chunk
     }
     assert(sizes == Seq(4, 4, 16, 64, 256, 1024, 4096, 10000))
@@ -58,7 +61,7 @@ class TimeBudgetSpec extends AnyFunSuite {
     Seq.fill(2) {
       one.sent(one.next(10000))
       now += 4 * 10000000L
-      one.through()
+      one.through(0)
     }
     val third = one.next(10000)
     one.sent(third)
@@ -70,7 +73,29 @@ class TimeBudgetSpec extends AnyFunSuite {
     val empty = budget(10)
     empty.sent(0)
     now += 20000000L
-    empty.through()
+    empty.through(0)
     assert(!empty.isOver && empty.next(10000) > 0)
+  }
+
+  test("a worker that stops within a chunk begins with many rows, and what it leaves comes back in order") {
+    val row = UnsafeProjection.create(Array[DataType](LongType))
+    val timed = budget(100, stopsWithin = true)
+    def send(atMost: Int, from: Long): Int = {
+      val rows = timed.next(atMost)
+      (from until from + rows).foreach(n => timed.took(row(InternalRow(n))))
+      timed.sent(rows)
+      rows
+    }
+    assert(timed.timeLeftMs.contains(100L) && budget(100).timeLeftMs.isEmpty)
+    val first = send(10000, 0)
+    assert(first == 1024)
+    now += 40000000L
+    val second = send(300, first.toLong)
+    assert(second == 300 && timed.timeLeftMs.contains(60L))
+    now += 70000000L
+    timed.through(24)
+    timed.through(300)
+    assert(timed.isOver && timed.timeLeftMs.contains(0L) && timed.next(10000) == 0)
+    assert(timed.returned.map(_.getLong(0)) == (1000L until 1324L))
   }
 }

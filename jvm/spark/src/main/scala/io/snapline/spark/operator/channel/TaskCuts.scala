@@ -10,6 +10,7 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.StateTooLarge
+import io.snapline.spark.operator.{KeyedSpec, TaskSetup}
 import io.snapline.spark.plugin.{Alignment, ChannelLimits, TaskBarrier}
 import io.snapline.spark.provider.SnaplineStateStore
 import io.snapline.storage.HadoopCheckpointStorage
@@ -28,8 +29,9 @@ object TaskCuts {
   /** @param waiting
     *   what the task begins with
     */
-  def of(store: StateStore, waiting: ChannelState, batch: Long, task: TaskContext): Cuts = store match {
+  def of(store: StateStore, waiting: ChannelState, setup: TaskSetup, task: TaskContext): Cuts = store match {
     case own: SnaplineStateStore =>
+      val batch = setup.batchId
       val run = StateInternals.runId(own.configuration)
       TaskBarrier.ofTask(run).fold[Alignment](Alignment.Aligned)(_.alignment) match {
         case Alignment.Aligned => Cuts.Never
@@ -39,9 +41,18 @@ object TaskCuts {
           if (!isFirst || task.attemptNumber() > 0 || task.stageAttemptNumber() > 0) {
             Cuts.repeated(records(own, batch), committed = false, batch)
           } else if (isFull(waiting, own, limits)) Cuts.Never
-          else new Cuts.Timed(new TimeBudget(budgetMs), records(own, batch))
+          else {
+            val stopsWithin = setup.spec.mode == KeyedSpec.Element
+            new Cuts.Timed(new TimeBudget(timeLeft(budgetMs, setup.batchTime), stopsWithin), records(own, batch))
+          }
       }
     case _ => Cuts.Never
+  }
+
+  /** The time is that of the micro-batch, and runs since it was planned. A task that has to wait for a core, or whose clock is not the driver's, has half of it. */
+  private def timeLeft(budgetMs: Long, batchTime: Long): Long = {
+    val spent = System.currentTimeMillis() - batchTime
+    budgetMs - math.max(0L, math.min(spent, budgetMs / 2))
   }
 
   private def records(store: SnaplineStateStore, batch: Long): CutRecords = {

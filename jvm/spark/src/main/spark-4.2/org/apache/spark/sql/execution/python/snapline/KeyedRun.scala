@@ -57,7 +57,7 @@ private[snapline] final class KeyedRun(
     val partitions = if (setup.streaming) setup.partitions else context.numPartitions()
     val stage =
       new TaskStage(setup, store, counts, schemaOf, allocator, partition, partitions, () => startLink())
-    val cuts = if (setup.streaming) TaskCuts.of(store, stage.waiting, setup.batchId, context) else Cuts.Never
+    val cuts = if (setup.streaming) TaskCuts.of(store, stage.waiting, setup, context) else Cuts.Never
     val task = stage.open(rows, broadcast, lateRule(late), late, cuts)
     val emitted = operator.longMetric("numOutputRows")
     CompletionIterator[InternalRow, Iterator[InternalRow]](

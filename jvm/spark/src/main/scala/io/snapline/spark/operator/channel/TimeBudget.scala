@@ -1,0 +1,85 @@
+package io.snapline.spark.operator.channel
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+
+/** The time a task has for its rows. At least one chunk is begun, however little there is.
+  *
+  * Chunks grow to a sixteenth of the time each, so that little is sent in vain. A worker that cannot stop within one begins with a few rows: slow ones are noticed early, and quick
+  * ones pay for it.
+  *
+  * @param stopsWithin
+  *   whether the worker stops within a chunk; rows that were sent are kept until it has said how far it came
+  */
+final class TimeBudget(budgetMs: Long, stopsWithin: Boolean, now: () => Long = () => System.nanoTime())
+    extends RowLimit {
+  import TimeBudget._
+
+  private val slice = budgetMs * 1e6 / Slices
+  private val deadline = now() + budgetMs * 1000000L
+  private val firstRows = if (stopsWithin) FirstRows else FewRows
+  private val underWay = mutable.Queue.empty[Int]
+  private val kept = mutable.Queue.empty[mutable.ArrayBuffer[InternalRow]]
+  private var keeping = mutable.ArrayBuffer.empty[InternalRow]
+  private val back = mutable.ArrayBuffer.empty[InternalRow]
+  private var busySince = 0L
+  private var nanosPerRow = 0.0
+  private var largest = firstRows
+  private var started = false
+  private var warm = false
+
+  /** Whether it is used up, and something has come of it. */
+  def isOver: Boolean = started && now() >= deadline
+
+  override def next(atMost: Int): Int =
+    if (!started) math.min(atMost, firstRows)
+    else {
+      val time = now()
+      if (time >= deadline) 0
+      else if (nanosPerRow == 0) math.min(atMost, firstRows)
+      else {
+        val left = deadline - time - underWay.sum * nanosPerRow
+        val fitting = (math.min(left, slice) / nanosPerRow).toLong
+        // One row may take longer than a slice.
+        val rows = if (fitting == 0 && left > nanosPerRow) 1L else fitting
+        math.max(0L, math.min(rows, math.min(largest, atMost).toLong)).toInt
+      }
+    }
+
+  override def took(row: InternalRow): Unit = if (stopsWithin) keeping += row.copy()
+
+  override def sent(rows: Int): Unit = {
+    started ||= rows > 0
+    if (rows >= largest) largest = math.min(largest.toLong * Growth, Int.MaxValue.toLong).toInt
+    if (underWay.isEmpty) busySince = now()
+    underWay.enqueue(rows): Unit
+    kept.enqueue(keeping): Unit
+    keeping = mutable.ArrayBuffer.empty
+  }
+
+  override def through(left: Int): Unit = {
+    val time = now()
+    val rows = underWay.dequeue() - left
+    back ++= kept.dequeue().takeRight(left)
+    // The first chunk waits for the worker to come up, which says nothing of rows.
+    if (rows > 0 && !warm) warm = true
+    else if (rows > 0) {
+      val measured = math.max(1.0, (time - busySince).toDouble / rows)
+      nanosPerRow = if (nanosPerRow == 0) measured else (nanosPerRow + measured) / 2
+    }
+    busySince = time
+  }
+
+  override def timeLeftMs: Option[Long] =
+    if (stopsWithin) Some(math.max(0L, (deadline - now()) / 1000000L)) else None
+
+  override def returned: Seq[InternalRow] = back.toSeq
+}
+
+private object TimeBudget {
+  private val Slices = 16
+  private val FewRows = 4
+  private val FirstRows = 1024
+  private val Growth = 4
+}
