@@ -70,11 +70,12 @@ class ElementLoop(RowLoop):
         if limit is None:
             self._run_all(batch)
             return 0
+        rows: int = batch.num_rows
         if limit.is_over:
-            return batch.num_rows
+            return rows
         before = limit.processed
         self._run_all(batch)
-        return batch.num_rows - (limit.processed - before)
+        return rows - (limit.processed - before)
 
     def _run_all(self, batch: pa.RecordBatch) -> None:
         columns, slots = batch.columns[: len(self._decoders)], batch.column(len(self._decoders))
