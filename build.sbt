@@ -19,7 +19,12 @@ def room(name: String): Seq[Setting[?]] = Seq(
   Test / fork := true,
   Test / parallelExecution := false,
   // Most of the code of a test runs a few times: compiling it a second time costs more than it brings.
-  Test / javaOptions ++= SparkLine.javaOptions ++ Seq("-Xmx3g", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-Duser.timezone=UTC"),
+  Test / javaOptions ++= SparkLine.javaOptions ++ Seq(
+    "-Xmx3g",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:ReservedCodeCacheSize=256m",
+    "-Duser.timezone=UTC"
+  ),
   Test / forkOptions := {
     val scratch = target.value / "tests"
     IO.createDirectory(scratch)
