@@ -52,8 +52,12 @@ lazy val spark = project
   .settings(room("spark"))
   .settings(
     name := "snapline-spark",
-    libraryDependencies ++= Dependencies.spark ++ Dependencies.sparkTest,
-    Compile / unmanagedSourceDirectories += (Compile / sourceDirectory).value / s"spark-${SparkLine.line}"
+    // What is compiled for one line of Spark is of no use to another.
+    target := baseDirectory.value / "target" / SparkLine.line,
+    libraryDependencies ++= Dependencies.sparkTest,
+    Compile / unmanagedJars := Attributed.blankSeq(SparkLine.jars),
+    Compile / unmanagedSourceDirectories ++=
+      Seq("spark", s"spark-${SparkLine.line}").map((Compile / sourceDirectory).value / _)
   )
 
 lazy val classpathFile = taskKey[File]("Writes the classpath to a file, one entry a line.")

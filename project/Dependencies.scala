@@ -11,8 +11,6 @@ object Dependencies {
     "org.slf4j" % "slf4j-api" % "2.0.17"
   ).map(_ % Provided)
 
-  val spark: Seq[ModuleID] = Seq("org.apache.spark" %% "spark-sql" % SparkLine.version % Provided)
-
   val test: Seq[ModuleID] = Seq(
     "org.scalatest" %% "scalatest" % "3.2.19",
     "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0"
@@ -24,14 +22,14 @@ object Dependencies {
   /** Spark's own test harness: StreamTest, SharedSparkSession and what they stand on. */
   private val sparkSuites: Seq[ModuleID] =
     Seq("spark-sql", "spark-sql-api", "spark-catalyst", "spark-core", "spark-common-utils", "spark-tags")
-      .map(name => ("org.apache.spark" %% name % SparkLine.version).classifier("tests").intransitive())
+      .map(name => ("org.apache.spark" %% name % SparkLine.tested).classifier("tests").intransitive())
 
   val sparkTest: Seq[ModuleID] = sparkSuites.map(_ % Test)
 
   /** What Spark's suites need to run; the versions are those of Spark's pom. */
   val integration: Seq[ModuleID] = sparkSuites ++ test.map(_.withConfigurations(None)) ++ Seq(
-    "org.apache.spark" %% "spark-sql" % SparkLine.version,
-    ("org.apache.spark" %% "spark-network-common" % SparkLine.version).classifier("tests").intransitive(),
+    "org.apache.spark" %% "spark-sql" % SparkLine.tested,
+    ("org.apache.spark" %% "spark-network-common" % SparkLine.tested).classifier("tests").intransitive(),
     "org.scalatestplus" %% "mockito-5-18" % "3.2.19.0",
     "org.mockito" % "mockito-core" % "5.23.0",
     "net.bytebuddy" % "byte-buddy" % "1.18.4",

@@ -1,11 +1,22 @@
 import sbt.*
 
-/** The Spark release Snapline is built against. It is written in the file SPARK_VERSION and nowhere else. */
+/** The Spark release Snapline is built against: SNAPLINE_SPARK, or the first in the file SPARK_LINES. */
 object SparkLine {
-  val version: String = IO.read(file("SPARK_VERSION")).trim
+  private val releases: Seq[String] = IO.readLines(file("SPARK_LINES"))
+
+  val version: String = sys.env.getOrElse("SNAPLINE_SPARK", releases.head)
+  require(releases.contains(version), s"SNAPLINE_SPARK=$version is not in SPARK_LINES: ${releases.mkString(" ")}.")
 
   /** "4.2": one line of Spark keeps its private interfaces, so one jar serves all of its releases. */
   val line: String = version.split('.').take(2).mkString(".")
+
+  /** The release whose test jars are used on every line: not every line's are published. */
+  val tested: String = releases.head
+
+  /** What Spark itself ships, in the pyspark of the line's venv (scripts/env.sh): what a query runs on, whatever repository has the line. */
+  val jars: Seq[File] =
+    (file(sys.env.getOrElse("VENV", ".venv")).getAbsoluteFile / "lib" ** "pyspark" / "jars" * "*.jar").get().sorted
+  require(jars.nonEmpty, "No pyspark in the venv: start sbt with scripts/sbt, which puts it there.")
 
   /** What Spark itself puts in for Java 17 (org.apache.spark.launcher.JavaModuleOptions). */
   val javaOptions: Seq[String] = Seq(

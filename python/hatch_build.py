@@ -1,5 +1,6 @@
 """What the package takes from the rest of the repository: the version, the readme, the Spark line, the jar."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,20 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 HERE = Path(__file__).parent
 README = (HERE.parent / "README.md").read_text()
 VERSION = (HERE.parent / "VERSION").read_text().strip()
-SPARK_MAJOR, SPARK_MINOR = map(int, (HERE.parent / "SPARK_VERSION").read_text().split(".")[:2])
+SPARK_RELEASES = (HERE.parent / "SPARK_LINES").read_text().split()
+SPARK_RELEASE = os.environ.get("SNAPLINE_SPARK") or SPARK_RELEASES[0]
+SPARK_MAJOR, SPARK_MINOR = map(int, SPARK_RELEASE.split(".")[:2])
+SPARK_LINE = f"{SPARK_MAJOR}.{SPARK_MINOR}"
 
 
 class FromRepository(MetadataHookInterface):
-    """The jar fits one line of Spark only, so the package asks for exactly that line."""
+    """The jar fits one line of Spark only, so the package asks for exactly that line, and names it in its version."""
 
     PLUGIN_NAME = "custom"
 
     def update(self, metadata: dict[str, Any]) -> None:
-        pyspark = f"pyspark>={SPARK_MAJOR}.{SPARK_MINOR},<{SPARK_MAJOR}.{SPARK_MINOR + 1}"
-        metadata["version"] = VERSION
+        pyspark = f"pyspark>={SPARK_LINE},<{SPARK_MAJOR}.{SPARK_MINOR + 1}"
+        metadata["version"] = f"{VERSION}+spark{SPARK_LINE}"
         metadata["readme"] = {"content-type": "text/markdown", "text": README}
         metadata["dependencies"] = [pyspark, *self.config["dependencies"]]
 
@@ -32,8 +36,10 @@ class WithJar(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         package = HERE / "src" / "snapline"
         (package / "_version.py").write_text(
-            f'__version__ = "{VERSION}"\n__spark_line__ = "{SPARK_MAJOR}.{SPARK_MINOR}"\n'
+            f'__version__ = "{VERSION}"\n__spark_line__ = "{SPARK_LINE}"\n'
         )
         jars = [jar.name for jar in (package / "jars").glob("*.jar")]
-        if version == "standard" and len(jars) != 1:
-            raise FileNotFoundError(f"expected one jar in {package / 'jars'}, found {jars}: run scripts/wheel")
+        if version == "standard" and (len(jars) != 1 or not jars[0].startswith(f"snapline-spark-{SPARK_LINE}_")):
+            raise FileNotFoundError(
+                f"expected one jar, for Spark {SPARK_LINE}, in {package / 'jars'}, found {jars}: run scripts/wheel"
+            )

@@ -1,5 +1,6 @@
 # Sourced by every entry script, from anywhere: goes to the top of the tree and gives what the scripts share.
 # Needs a JDK (17 or later) and Python (3.10 or later, with venv); the rest is fetched at the first run.
+# SNAPLINE_SPARK=4.3.0 before any of them: for that release of Spark instead of the first in SPARK_LINES.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,6 +13,13 @@ die() {
   printf '%s\n' "$*" >&2
   exit 1
 }
+
+# Each line of Spark has a venv. The jar and _version.py are in the tree, of the line that a script was last started for.
+mapfile -t SPARK_RELEASES <SPARK_LINES
+export SNAPLINE_SPARK=${SNAPLINE_SPARK:-${SPARK_RELEASES[0]}} VENV=.venv
+[[ " ${SPARK_RELEASES[*]} " == *" $SNAPLINE_SPARK "* ]] ||
+  die "SNAPLINE_SPARK=$SNAPLINE_SPARK is not in SPARK_LINES: ${SPARK_RELEASES[*]}."
+[[ $SNAPLINE_SPARK == "${SPARK_RELEASES[0]}" ]] || VENV=.venv-${SNAPLINE_SPARK%.*}
 
 # Two scripts may be started in one tree: they take turns. The lock is not handed on to what the command starts.
 locked() {
@@ -44,21 +52,24 @@ find_python() {
   die "Python 3.10 or later is needed. Install one, or let PYTHON name it."
 }
 
-# .venv, with the pinned requirements and the package itself, editable. Brought up to date when any of that changes.
+# The venv, with the pinned requirements and the package itself, editable. Brought up to date when any of that changes.
 need_venv() { locked venv make_venv; }
 
 make_venv() {
   local wanted python
-  wanted=$(pwd && cat VERSION SPARK_VERSION python/requirements-dev.txt python/pyproject.toml python/hatch_build.py)
+  wanted=$(pwd && cat VERSION python/requirements-dev.txt python/pyproject.toml python/hatch_build.py && echo "$SNAPLINE_SPARK")
   wanted=$(cksum <<<"$wanted")
-  [[ ! -f .venv/stamp || $(<.venv/stamp) != "$wanted" ]] || return 0
-  say "Preparing .venv"
-  grep -qsF " $PWD/.venv" .venv/pyvenv.cfg || rm -rf .venv # one that came from elsewhere names its old place
-  python=$(find_python) &&
-    "$python" -m venv .venv &&
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check \
-      -r python/requirements-dev.txt "pyspark==$(<SPARK_VERSION)" -e python &&
-    printf '%s\n' "$wanted" >.venv/stamp
+  if [[ ! -f $VENV/stamp || $(<"$VENV/stamp") != "$wanted" ]]; then
+    say "Preparing $VENV"
+    grep -qsF " $PWD/$VENV" "$VENV/pyvenv.cfg" || rm -rf "$VENV" # one that came from elsewhere names its old place
+    python=$(find_python) &&
+      "$python" -m venv "$VENV" &&
+      "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check \
+        -r python/requirements-dev.txt "pyspark==$SNAPLINE_SPARK" -e python &&
+      printf '%s\n' "$wanted" >"$VENV/stamp"
+  elif ! grep -qsF "\"${SNAPLINE_SPARK%.*}\"" python/src/snapline/_version.py; then
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e python
+  fi
 }
 
 # build/docs-venv, apart from .venv: no test and no part of the package needs what the site is built with.
@@ -83,12 +94,14 @@ sbt() { need_java && need_venv && locked sbt run_sbt "$@"; }
 run_sbt() {
   local options
   mapfile -t options <.jvmopts
-  JAR_INPUTS=$(jar_inputs) .venv/bin/jgo --system-java --resolver python --gc none run --global "$SBT" "${options[@]}" -- "$@"
+  JAR_INPUTS=$(jar_inputs) "$VENV/bin/jgo" --system-java --resolver python --gc none run --global "$SBT" "${options[@]}" -- "$@"
 }
 
 jar_inputs() {
-  find VERSION SPARK_VERSION LICENSE build.sbt project jvm -name target -prune -o -type f -print0 |
-    LC_ALL=C sort -z | xargs -0 cksum | cksum
+  {
+    echo "$SNAPLINE_SPARK"
+    find VERSION LICENSE build.sbt project jvm -name target -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 cksum
+  } | cksum
 }
 
 # The jar, where the Python package looks for it. sbt starts only if what the jar is made of has changed.

@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.streaming.state._
-import org.apache.spark.sql.execution.streaming.state.snapline.{ChangeIterator, StateInternals}
+import org.apache.spark.sql.execution.streaming.state.snapline.{ChangeIterator, MaintainedProvider, StateInternals}
 import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
 
@@ -22,7 +22,7 @@ import io.snapline.spark.provider._
   * Owns a [[VersionedState]] and, through a stamp of Spark's state machine, sees to it that one task at a time uses it. Made by Spark, closed by
   * Spark's maintenance.
   */
-class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGrainedReplay with SnapshotSource {
+class SnaplineStateStoreProvider extends MaintainedProvider with SupportsFineGrainedReplay with SnapshotSource {
   private val log = LoggerFactory.getLogger(classOf[SnaplineStateStoreProvider])
 
   private var id: StateStoreId = _
@@ -248,7 +248,7 @@ class SnaplineStateStoreProvider extends StateStoreProvider with SupportsFineGra
   // ---- housekeeping
 
   /** Uploads do not hang on it; it waits a little for one that is under way, so that clean-up sees it. */
-  override def doMaintenance(): Unit = {
+  override protected def maintain(): Unit = {
     stamps.verifyForMaintenance()
     try {
       state.awaitSnapshot(SnaplineStateStoreProvider.MaintenanceWaitMs)

@@ -27,7 +27,7 @@ private[snapline] final class BoundedStore(conf: Broadcast[SerializableConfigura
     val provider = StateStoreProvider.createAndInit(
       id,
       key,
-      KeyedProcessExec.NoValue,
+      KeyedOperator.NoValue,
       NoPrefixKeyStateEncoderSpec(key),
       useColumnFamilies = true,
       storeConf = new StateStoreConf(sqlConf),

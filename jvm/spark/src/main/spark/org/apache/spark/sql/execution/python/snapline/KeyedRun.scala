@@ -25,7 +25,7 @@ import org.apache.spark.util.{CompletionIterator, LongAccumulator}
   *   is told how many batches have rows or timers that wait
   */
 private[snapline] final class KeyedRun(
-    operator: KeyedProcessExec,
+    operator: KeyedOperator,
     setup: TaskSetup,
     artifact: Option[String],
     earliest: EarliestTime,
@@ -110,7 +110,7 @@ private[snapline] final class KeyedRun(
 private object KeyedRun {
 
   /** What the plan of a micro-batch, with its watermarks and state filled in by Spark, has to tell its tasks. */
-  def setup(plan: KeyedProcessExec, conf: SQLConf): TaskSetup = {
+  def setup(plan: KeyedOperator, conf: SQLConf): TaskSetup = {
     val input = plan.child.output
     val spec = plan.function.spec
     val eventTime = WatermarkSupport.findEventTimeColumnIndex(input, allowMultipleEventTimeColumns = true)

@@ -27,29 +27,7 @@ final class AnyProviderRule(provider: String) extends ColumnarRule {
   * above, as in front of another stateful operator.
   */
 private final class AnyProviderTransformWithState(@transient private val exec: TransformWithStateExec)
-    extends TransformWithStateExec(
-      exec.keyDeserializer,
-      exec.valueDeserializer,
-      exec.groupingAttributes,
-      exec.dataAttributes,
-      exec.statefulProcessor,
-      exec.timeMode,
-      exec.outputMode,
-      exec.keyEncoder,
-      exec.outputObjAttr,
-      exec.stateInfo,
-      exec.batchTimestampMs,
-      exec.prevBatchTimestampMs,
-      exec.eventTimeWatermarkForLateEvents,
-      exec.eventTimeWatermarkForEviction,
-      exec.child,
-      exec.isStreaming,
-      exec.hasInitialState,
-      exec.initialStateGroupingAttrs,
-      exec.initialStateDataAttrs,
-      exec.initialStateDeserializer,
-      exec.initialState
-    ) {
+    extends SameTransformWithState(exec) {
   override protected def validateStateStoreProvider(isStreaming: Boolean): Unit = ()
 
   override protected def withNewChildrenInternal(left: SparkPlan, right: SparkPlan): TransformWithStateExec =
@@ -69,25 +47,7 @@ private final class AnyProviderTransformWithState(@transient private val exec: T
 }
 
 private final class AnyProviderTransformWithStateInPySpark(@transient private val exec: TransformWithStateInPySparkExec)
-    extends TransformWithStateInPySparkExec(
-      exec.functionExpr,
-      exec.groupingAttributes,
-      exec.output,
-      exec.outputMode,
-      exec.timeMode,
-      exec.stateInfo,
-      exec.batchTimestampMs,
-      exec.prevBatchTimestampMs,
-      exec.eventTimeWatermarkForLateEvents,
-      exec.eventTimeWatermarkForEviction,
-      exec.userFacingDataType,
-      exec.child,
-      exec.isStreaming,
-      exec.hasInitialState,
-      exec.initialState,
-      exec.initialStateGroupingAttrs,
-      exec.initialStateSchema
-    ) {
+    extends SameTransformWithStateInPySpark(exec) {
   override protected def validateStateStoreProvider(isStreaming: Boolean): Unit = ()
 
   override protected def withNewChildrenInternal(left: SparkPlan, right: SparkPlan): TransformWithStateInPySparkExec =

@@ -18,7 +18,7 @@ private[snapline] case class KeyedOutputTimeExec(eventTime: Attribute, delay: Ca
     extends UnaryExecNode {
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val watermark = child.collectFirst { case keyed: KeyedProcessExec => keyed.eventTimeWatermarkForLateEvents }.flatten
+    val watermark = child.collectFirst { case keyed: KeyedOperator => keyed.eventTimeWatermarkForLateEvents }.flatten
     UpdateEventTimeColumnExec(eventTime, delay, watermark, child).execute()
   }
 

@@ -72,14 +72,14 @@ private[snapline] final class PythonWorkerLink(
       startTime: Long,
       env: SparkEnv,
       worker: PythonWorker,
-      pid: Option[Int],
+      process: Option[WorkerProcess.Handle],
       releasedOrClosed: AtomicBoolean,
       context: TaskContext
   ): Iterator[Frame] = {
     socket = new DuplexSocket(worker)
     socket.write(Array(ByteBuffer.wrap(head.toByteArray)))
     val stream = new DataInputStream(socket)
-    new ReaderIterator(stream, writer, startTime, env, worker, pid, releasedOrClosed, context) {
+    new ReaderIterator(stream, writer, startTime, env, worker, process, releasedOrClosed, context) {
       override protected def read(): Frame = {
         writer.exception.foreach(throw _)
         try
