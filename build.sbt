@@ -41,7 +41,7 @@ lazy val core = project
     libraryDependencies ++= Dependencies.core ++ Dependencies.coreTest,
     Compile / resourceGenerators += Def.task {
       val properties = (Compile / resourceManaged).value / "snapline" / "version.properties"
-      IO.write(properties, s"version=${version.value}\nspark.line=${SparkLine.line}\n")
+      IO.write(properties, s"version=${version.value}\nspark.line=${SparkLine.line}\nspark.lines=${SparkLine.lines.mkString(" ")}\n")
       Seq(properties)
     }
   )

@@ -2,13 +2,17 @@ import sbt.*
 
 /** The Spark release Snapline is built against: SNAPLINE_SPARK, or the first in the file SPARK_LINES. */
 object SparkLine {
+  private def lineOf(release: String): String = release.split('.').take(2).mkString(".")
+
   private val releases: Seq[String] = IO.readLines(file("SPARK_LINES"))
 
   val version: String = sys.env.getOrElse("SNAPLINE_SPARK", releases.head)
   require(releases.contains(version), s"SNAPLINE_SPARK=$version is not in SPARK_LINES: ${releases.mkString(" ")}.")
 
   /** "4.2": one line of Spark keeps its private interfaces, so one jar serves all of its releases. */
-  val line: String = version.split('.').take(2).mkString(".")
+  val line: String = lineOf(version)
+
+  val lines: Seq[String] = releases.map(lineOf)
 
   /** The release whose test jars are used on every line: not every line's are published. */
   val tested: String = releases.head

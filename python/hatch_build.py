@@ -12,6 +12,8 @@ README = (HERE.parent / "README.md").read_text()
 VERSION = (HERE.parent / "VERSION").read_text().strip()
 SPARK_RELEASES = (HERE.parent / "SPARK_LINES").read_text().split()
 SPARK_RELEASE = os.environ.get("SNAPLINE_SPARK") or SPARK_RELEASES[0]
+if SPARK_RELEASE not in SPARK_RELEASES:
+    raise ValueError(f"SNAPLINE_SPARK={SPARK_RELEASE} is not in SPARK_LINES: {SPARK_RELEASES}")
 SPARK_MAJOR, SPARK_MINOR = map(int, SPARK_RELEASE.split(".")[:2])
 SPARK_LINE = f"{SPARK_MAJOR}.{SPARK_MINOR}"
 
@@ -35,8 +37,9 @@ class WithJar(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         package = HERE / "src" / "snapline"
+        lines = tuple(release.rpartition(".")[0] for release in SPARK_RELEASES)
         (package / "_version.py").write_text(
-            f'__version__ = "{VERSION}"\n__spark_line__ = "{SPARK_LINE}"\n'
+            f'__version__ = "{VERSION}"\n__spark_line__ = "{SPARK_LINE}"\n__spark_lines__ = {lines}\n'
         )
         jars = [jar.name for jar in (package / "jars").glob("*.jar")]
         if version == "standard" and (len(jars) != 1 or not jars[0].startswith(f"snapline-spark-{SPARK_LINE}_")):

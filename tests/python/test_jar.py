@@ -40,7 +40,7 @@ def test_none_or_several_are_refused(folder: Path) -> None:
         jar_path()
 
 
-@pytest.mark.parametrize("other", [{"version": "9.9"}, {"line": "4.3"}])
+@pytest.mark.parametrize("other", [{"version": "9.9"}, {"line": "9.9"}])
 def test_a_jar_of_another_version_is_refused(folder: Path, other: dict[str, str]) -> None:
     make_jar(folder, **other)
     with pytest.raises(WrongSparkVersion, match=next(iter(other.values()))):

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 import snapline
 from snapline import StateBackendConfig, jar
+from snapline._version import __spark_line__, __spark_lines__
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
 from snapline.jar import EXTENSION_CLASS, PLUGIN_CLASS, PROVIDER_CLASS
 from snapline.running import RunningSpark
@@ -16,6 +17,7 @@ from snapline.running import RunningSpark
 from .test_jar import make_jar
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+OURS = {"version": snapline.__version__, "spark.line": __spark_line__}
 
 
 class FakeSpark(RunningSpark):
@@ -130,8 +132,21 @@ def test_jars_of_the_command_line_must_have_ours(
 
 
 def test_another_line_of_spark_is_refused(builder: SparkSession.Builder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pyspark, "__version__", "4.3.0")
-    with pytest.raises(WrongSparkVersion, match=r"pyspark 4\.3\.0"):
+    other = next(line for line in __spark_lines__ if line != __spark_line__)
+    monkeypatch.setattr(pyspark, "__version__", f"{other}.7")
+    with pytest.raises(WrongSparkVersion) as refusal:
+        snapline.configure(builder)
+    assert f"pyspark {other}.7" in refusal.value.found
+    assert f'pip install "snapline=={snapline.__version__}+spark{other}"' in refusal.value.action
+    assert f'pip install "pyspark~={__spark_line__}.0"' in refusal.value.action
+    assert builder._options == {}
+
+
+def test_a_spark_that_no_wheel_serves_is_refused(
+    builder: SparkSession.Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pyspark, "__version__", "3.5.1")
+    with pytest.raises(WrongSparkVersion, match=rf"no Snapline \S+ for Spark 3\.5, only for .*{__spark_lines__[0]}"):
         snapline.configure(builder)
 
 
@@ -147,22 +162,25 @@ def test_a_spark_that_runs_without_the_jar_is_refused(
 def test_a_spark_that_runs_with_another_jar_is_refused(
     builder: SparkSession.Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_spark(monkeypatch, FakeSpark({"version": "0.0.1"}, {}, context=False))
+    run_spark(monkeypatch, FakeSpark(OURS | {"version": "0.0.1"}, {}, context=False))
     with pytest.raises(WrongSparkVersion, match=r"0\.0\.1"):
+        snapline.configure(builder)
+    run_spark(monkeypatch, FakeSpark(OURS | {"spark.line": "3.5"}, {}, context=False))
+    with pytest.raises(WrongSparkVersion, match=r"for Spark 3\.5, and the package"):
         snapline.configure(builder)
 
 
 def test_a_session_without_the_extension_is_refused(
     builder: SparkSession.Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    running = FakeSpark({"version": snapline.__version__}, {"spark.sql.extensions": "x.Y"}, context=True)
+    running = FakeSpark(OURS, {"spark.sql.extensions": "x.Y"}, context=True)
     run_spark(monkeypatch, running)
     with pytest.raises(InvalidConfiguration, match=r"stop\(\)"):
         snapline.configure(builder)
 
 
 def test_under_spark_submit_its_jars_stay(builder: SparkSession.Builder, monkeypatch: pytest.MonkeyPatch) -> None:
-    running = FakeSpark({"version": snapline.__version__}, {"spark.sql.extensions": "x.Y"}, context=False)
+    running = FakeSpark(OURS, {"spark.sql.extensions": "x.Y"}, context=False)
     run_spark(monkeypatch, running)
     snapline.configure(builder)
     assert builder._options == {
@@ -174,6 +192,6 @@ def test_under_spark_submit_its_jars_stay(builder: SparkSession.Builder, monkeyp
 
 def test_a_session_that_has_all_is_left_alone(builder: SparkSession.Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     conf = {"spark.sql.extensions": f"x.Y,{EXTENSION_CLASS}"}
-    run_spark(monkeypatch, FakeSpark({"version": snapline.__version__}, conf, context=True))
+    run_spark(monkeypatch, FakeSpark(OURS, conf, context=True))
     snapline.configure(builder)
     assert builder._options == {PROVIDER: PROVIDER_CLASS}

@@ -18,7 +18,10 @@ VERSION_RESOURCE = "snapline/version.properties"
 NAME_PREFIX = "snapline-spark-"
 
 _FOLDER = Path(__file__).parent / "jars"
-_REINSTALL = "install the package again (pip install --force-reinstall snapline); in a source tree run scripts/wheel."
+_REINSTALL = (
+    f'install the package again (pip install --force-reinstall "snapline=={__version__}+spark{__spark_line__}"); '
+    "in a source tree run scripts/wheel."
+)
 
 
 @dataclass(frozen=True)

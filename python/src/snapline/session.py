@@ -13,6 +13,7 @@ from snapline.errors import InvalidConfiguration, WrongSparkVersion
 from snapline.jar import EXTENSION_CLASS, NAME_PREFIX, PLUGIN_CLASS, PROVIDER_CLASS, JarInfo, checked_jar
 from snapline.launch import Launch, read_launch
 from snapline.running import RunningSpark
+from snapline.spark_line import fits, what_to_install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,10 +78,9 @@ def check_pyspark() -> str:
     import pyspark
 
     found = str(pyspark.__version__)
-    if found.split(".")[:2] != __spark_line__.split("."):
+    if not fits(found):
         raise WrongSparkVersion(
-            f"pyspark {found}; Snapline {__version__} is for Spark {__spark_line__}.",
-            f'pip install "pyspark~={__spark_line__}.0", or the Snapline for your Spark.',
+            f"pyspark {found}; this Snapline {__version__} is for Spark {__spark_line__}.", what_to_install(found)
         )
     return found
 
@@ -111,16 +111,17 @@ def _check_command_jars(launch: Launch, jar: Path) -> None:
 
 def _join(builder: SparkSession.Builder, running: RunningSpark, jar: JarInfo) -> None:
     """Spark runs: what is on its class path cannot be changed any more."""
-    found = running.jar_properties().get("version")
-    if found is None:
+    found = running.jar_properties()
+    if not found:
         raise InvalidConfiguration(
             "Spark runs in this process already, without Snapline's jar.",
             "call snapline.configure() before the first session of the process (in a notebook: restart it); with "
             f"spark-submit add --jars {jar.path}",
         )
-    if found != __version__:
+    if (found.get("version"), found.get("spark.line")) != (__version__, __spark_line__):
         raise WrongSparkVersion(
-            f"Spark runs with the jar of Snapline {found}, and the package is {__version__}.",
+            f"Spark runs with the jar of Snapline {found.get('version')} for Spark {found.get('spark.line')}, and the "
+            f"package is {__version__} for Spark {__spark_line__}.",
             f"let both be of one version: --jars {jar.path}",
         )
     extensions = running.conf(EXTENSIONS)

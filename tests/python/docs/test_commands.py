@@ -76,11 +76,11 @@ def test_names_of_the_package_are_there(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_jar_is_that_of_today(page: str) -> None:
-    version, line = (
-        (TOP / "VERSION").read_text().strip(),
-        (TOP / "SPARK_VERSION").read_text().strip().rpartition(".")[0],
-    )
-    assert set(re.findall(r"snapline-spark-[\d._]+-[\d.]+\.jar", text(page))) <= {
-        f"snapline-spark-{line}_2.13-{version}.jar"
-    }
+def test_jar_and_wheel_are_those_of_today(page: str) -> None:
+    version = (TOP / "VERSION").read_text().strip()
+    lines = [release.rpartition(".")[0] for release in (TOP / "SPARK_LINES").read_text().split()]
+    jars = {f"snapline-spark-{line}_2.13-{version}.jar" for line in lines}
+    assert set(re.findall(r"snapline-spark-[\d._]+-[\d.]+\.jar", text(page))) <= jars
+    wheels = {f"snapline-{version}+spark{line}-py3-none-any.whl" for line in lines}
+    assert set(re.findall(r"snapline-[\d.]+\S*\.whl", text(page))) <= wheels
+    assert set(re.findall(r"snapline==[\w.+*]+", text(page))) <= {f"snapline=={version}+spark{line}" for line in lines}

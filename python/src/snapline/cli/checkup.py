@@ -17,6 +17,7 @@ from snapline.errors import SnaplineError
 from snapline.jar import NAME_PREFIX, PROVIDER_CLASS, checked_jar
 from snapline.launch import read_launch
 from snapline.session import JARS, PROVIDER
+from snapline.spark_line import PYSPARK, fits, what_to_install
 
 _JAVA_FROM = 17
 _PYTHON_FROM = (3, 10)
@@ -95,10 +96,9 @@ def _check_java(environ: Mapping[str, str]) -> Check:
 
 def _check_pyspark() -> Check:
     found = pyspark_version()
-    install = f'pip install "pyspark~={__spark_line__}.0"'
     if found is None:
-        return Check("pyspark", State.FAIL, "not installed", install)
-    return Check("pyspark", *_judge_line(f"pyspark {found}", found, install))
+        return Check("pyspark", State.FAIL, "not installed", PYSPARK)
+    return Check("pyspark", *_judge_line(f"pyspark {found}", found, what_to_install(found)))
 
 
 def _check_spark(environ: Mapping[str, str]) -> Check:
@@ -110,8 +110,7 @@ def _check_spark(environ: Mapping[str, str]) -> Check:
 
 
 def _judge_line(text: str, version: str, advice: str) -> tuple[State, str, str]:
-    fits = version.split(".")[:2] == __spark_line__.split(".")
-    return (State.OK, text, "") if fits else (State.FAIL, text, advice)
+    return (State.OK, text, "") if fits(version) else (State.FAIL, text, advice)
 
 
 def _check_jar() -> Check:

@@ -7,6 +7,8 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.transformwith
 
 /** Add this class to `spark.sql.extensions` for keyed functions in Python, and to run Spark's transformWithState on Snapline's store. */
 class SnaplineExtension extends (SparkSessionExtensions => Unit) {
+  SparkLineCheck.run()
+
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectPlannerStrategy(_ => KeyedProcessStrategy)
     extensions.injectHintResolutionRule(new StateOnPath(_))

@@ -22,7 +22,7 @@ import io.snapline.spark.provider._
   * Owns a [[VersionedState]] and, through a stamp of Spark's state machine, sees to it that one task at a time uses it. Made by Spark, closed by
   * Spark's maintenance.
   */
-class SnaplineStateStoreProvider extends MaintainedProvider with SupportsFineGrainedReplay with SnapshotSource {
+class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvider with SupportsFineGrainedReplay with SnapshotSource {
   private val log = LoggerFactory.getLogger(classOf[SnaplineStateStoreProvider])
 
   private var id: StateStoreId = _
@@ -51,7 +51,6 @@ class SnaplineStateStoreProvider extends MaintainedProvider with SupportsFineGra
       useMultipleValuesPerKey: Boolean,
       stateSchemaProvider: Option[StateSchemaProvider]
   ): Unit = {
-    SparkLineCheck.run()
     if (useMultipleValuesPerKey && !useColumnFamilies) {
       throw new InvalidConfiguration(
         "An operator asks for several values per key without column families.",

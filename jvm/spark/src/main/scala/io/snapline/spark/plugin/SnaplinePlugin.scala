@@ -6,10 +6,13 @@ import org.apache.spark.SparkContext
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
 
 import io.snapline.checkpoint.{Acknowledgement, Decline}
+import io.snapline.spark.SparkLineCheck
 import io.snapline.spark.ui.CheckpointsUi
 
 /** Carries acknowledgements of checkpoints from executors to the driver, and state that is kept in its memory: add this class to `spark.plugins`. */
 class SnaplinePlugin extends SparkPlugin {
+
+  SparkLineCheck.run()
 
   override def driverPlugin(): DriverPlugin = new DriverPlugin {
     private val memory = new DriverMemory
