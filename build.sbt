@@ -54,7 +54,6 @@ lazy val spark = project
     name := "snapline-spark",
     // What is compiled for one line of Spark is of no use to another.
     target := baseDirectory.value / "target" / SparkLine.line,
-    libraryDependencies ++= Dependencies.sparkTest,
     Compile / unmanagedJars := Attributed.blankSeq(SparkLine.jars),
     Compile / unmanagedSourceDirectories ++=
       Seq("spark", s"spark-${SparkLine.line}").map((Compile / sourceDirectory).value / _)

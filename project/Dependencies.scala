@@ -19,17 +19,15 @@ object Dependencies {
   val coreTest: Seq[ModuleID] =
     Seq("log4j-slf4j2-impl", "log4j-core").map("org.apache.logging.log4j" % _ % "2.25.4" % Test)
 
-  /** Spark's own test harness: StreamTest, SharedSparkSession and what they stand on. */
+  /** Spark's own suites, and the harness they stand on. */
   private val sparkSuites: Seq[ModuleID] =
     Seq("spark-sql", "spark-sql-api", "spark-catalyst", "spark-core", "spark-common-utils", "spark-tags")
-      .map(name => ("org.apache.spark" %% name % SparkLine.tested).classifier("tests").intransitive())
-
-  val sparkTest: Seq[ModuleID] = sparkSuites.map(_ % Test)
+      .map(name => ("org.apache.spark" %% name % SparkLine.suites).classifier("tests").intransitive())
 
   /** What Spark's suites need to run; the versions are those of Spark's pom. */
   val integration: Seq[ModuleID] = sparkSuites ++ test.map(_.withConfigurations(None)) ++ Seq(
-    "org.apache.spark" %% "spark-sql" % SparkLine.tested,
-    ("org.apache.spark" %% "spark-network-common" % SparkLine.tested).classifier("tests").intransitive(),
+    "org.apache.spark" %% "spark-sql" % SparkLine.suites,
+    ("org.apache.spark" %% "spark-network-common" % SparkLine.suites).classifier("tests").intransitive(),
     "org.scalatestplus" %% "mockito-5-18" % "3.2.19.0",
     "org.mockito" % "mockito-core" % "5.23.0",
     "net.bytebuddy" % "byte-buddy" % "1.18.4",

@@ -14,8 +14,8 @@ object SparkLine {
 
   val lines: Seq[String] = releases.map(lineOf)
 
-  /** The release whose test jars are used on every line: not every line's are published. */
-  val tested: String = releases.head
+  /** The release whose own suites integration/spark-suites runs: not every line's are published. */
+  val suites: String = releases.head
 
   /** What Spark itself ships, in the pyspark of the line's venv (scripts/env.sh): what a query runs on, whatever repository has the line. */
   val jars: Seq[File] =

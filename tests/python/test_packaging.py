@@ -33,7 +33,8 @@ def test_carries_one_jar_of_its_own_version_and_nothing_of_others() -> None:
         assert f"Implementation-Version: {snapline.__version__}" in manifest
         assert f"Snapline-Spark-Line: {line}" in manifest
         properties = jar.read("snapline/version.properties").decode()
-        assert properties == f"version={snapline.__version__}\nspark.line={line}\nspark.lines={' '.join(__spark_lines__)}\n"
+        lines = " ".join(__spark_lines__)
+        assert properties == f"version={snapline.__version__}\nspark.line={line}\nspark.lines={lines}\n"
         strangers = [
             name
             for name in jar.namelist()
