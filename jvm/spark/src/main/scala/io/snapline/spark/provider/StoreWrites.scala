@@ -2,6 +2,7 @@ package io.snapline.spark.provider
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state.KeyStateEncoderSpec
+import org.apache.spark.sql.execution.streaming.state.snapline.RegisteredFamilies
 import org.apache.spark.sql.types.StructType
 
 import io.snapline.spark.SnaplineStateStoreProvider
@@ -12,7 +13,8 @@ private[provider] abstract class StoreWrites(
     stamp: Long,
     useColumnFamilies: Boolean,
     validation: RowValidation
-) extends StoreReads(provider, stamp, useColumnFamilies, validation) {
+) extends StoreReads(provider, stamp, useColumnFamilies, validation)
+    with RegisteredFamilies {
 
   override def put(key: UnsafeRow, value: UnsafeRow, name: String): Unit = {
     require(key != null, "Key cannot be null")
