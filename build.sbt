@@ -41,7 +41,10 @@ lazy val core = project
     libraryDependencies ++= Dependencies.core ++ Dependencies.coreTest,
     Compile / resourceGenerators += Def.task {
       val properties = (Compile / resourceManaged).value / "snapline" / "version.properties"
-      IO.write(properties, s"version=${version.value}\nspark.line=${SparkLine.line}\nspark.lines=${SparkLine.lines.mkString(" ")}\n")
+      IO.write(
+        properties,
+        s"version=${version.value}\nspark.line=${SparkLine.line}\nspark.lines=${SparkLine.lines.mkString(" ")}\n"
+      )
       Seq(properties)
     }
   )
@@ -56,7 +59,8 @@ lazy val spark = project
     target := baseDirectory.value / "target" / SparkLine.line,
     Compile / unmanagedJars := Attributed.blankSeq(SparkLine.jars),
     Compile / unmanagedSourceDirectories ++=
-      Seq("spark", s"spark-${SparkLine.line}").map((Compile / sourceDirectory).value / _)
+      Seq("spark", s"spark-${SparkLine.line}").map((Compile / sourceDirectory).value / _),
+    Test / unmanagedSourceDirectories += file("tests/jvm/spark").getAbsoluteFile / s"spark-${SparkLine.line}"
   )
 
 lazy val classpathFile = taskKey[File]("Writes the classpath to a file, one entry a line.")

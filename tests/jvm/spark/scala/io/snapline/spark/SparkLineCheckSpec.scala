@@ -43,7 +43,10 @@ class SparkLineCheckSpec extends AnyFunSuite {
     test(s"${entry.getSimpleName} asks before anything else") {
       val folder = Files.createTempDirectory("line")
       Files.createDirectory(folder.resolve("snapline"))
-      Files.writeString(folder.resolve("snapline/version.properties"), "version=1.2.3\nspark.line=9.9\nspark.lines=9.9\n")
+      Files.writeString(
+        folder.resolve("snapline/version.properties"),
+        "version=1.2.3\nspark.line=9.9\nspark.lines=9.9\n"
+      )
       val other = new OwnClasses(folder.toUri.toURL +: classpath)
       val made = intercept[java.lang.reflect.InvocationTargetException](
         other.loadClass(entry.getName).getConstructor().newInstance()
@@ -54,7 +57,9 @@ class SparkLineCheckSpec extends AnyFunSuite {
   }
 
   private def classpath: Seq[URL] =
-    System.getProperty("java.class.path").split(':').toSeq.filter(_.contains("/target/")).map(new java.io.File(_).toURI.toURL)
+    System.getProperty(
+      "java.class.path"
+    ).split(':').toSeq.filter(_.contains("/target/")).map(new java.io.File(_).toURI.toURL)
 
   /** Snapline's classes anew, with the version of another jar; Spark's are the ones that run. */
   private final class OwnClasses(urls: Seq[URL]) extends URLClassLoader(urls.toArray, getClass.getClassLoader) {

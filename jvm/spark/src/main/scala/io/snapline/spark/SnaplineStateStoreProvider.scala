@@ -22,7 +22,8 @@ import io.snapline.spark.provider._
   * Owns a [[VersionedState]] and, through a stamp of Spark's state machine, sees to it that one task at a time uses it. Made by Spark, closed by
   * Spark's maintenance.
   */
-class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvider with SupportsFineGrainedReplay with SnapshotSource {
+class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvider with SupportsFineGrainedReplay
+    with SnapshotSource {
   private val log = LoggerFactory.getLogger(classOf[SnaplineStateStoreProvider])
 
   private var id: StateStoreId = _
