@@ -26,23 +26,22 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from .expected import Results
+from .tally import Tally
 
 
-def check_output(work: Path, *expected: Results) -> int:
+def check_output(tally: Tally, work: Path, *expected: Results) -> None:
     """
-    Returns:
-        how many rows of output and state were found and compared.
+    Raises:
+        AssertionError: they are not the same as all of these.
     """
     found = read_results(work)
     for name in found.state:
-        for each in expected:
-            wanted, there = each.output[name], found.output[name]
-            if any(rows[0][0] is None for rows in (wanted, there) if rows):
-                # Which batch a file is of is not known when Spark has compacted the sink's log.
-                wanted, there = (sorted(row[1:] for row in rows) for rows in (wanted, there))
-            assert there == wanted, f"{work}: output of {name}"
-            assert found.state[name] == each.state[name], f"{work}: state of {name}"
-    return sum(len(rows) for part in (found.output, found.state) for rows in part.values())
+        outputs = [found.output[name], *(each.output[name] for each in expected)]
+        if any(rows[0][0] is None for rows in outputs if rows):
+            # Which batch a file is of is not known when Spark has compacted the sink's log.
+            outputs = [[row[1:] for row in rows] for rows in outputs]
+        tally.compare(f"{work}: output of {name}", *outputs)
+        tally.compare(f"{work}: state of {name}", found.state[name], *(each.state[name] for each in expected))
 
 
 def read_results(work: Path) -> Results:

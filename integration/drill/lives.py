@@ -1,8 +1,13 @@
-"""Lives of a job that takes a folder, and says `started NAME` of each of its queries."""
+"""Lives of a job that takes a folder, and says `started NAME` of each of its queries; and what all drills go by.
+
+SNAPLINE_KILLS: how often a drill kills, instead of as often as it says itself. SNAPLINE_SEED: of the moments; a drill
+prints it.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -13,6 +18,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 600
+SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
+
+
+def kills(otherwise: int) -> int:
+    """How often to kill."""
+    return int(os.environ.get("SNAPLINE_KILLS") or otherwise)
 
 
 def start(module: str, folder: Path, life: int, *more: str) -> tuple[subprocess.Popen[bytes], Path]:

@@ -1,6 +1,6 @@
 """The driver is killed with SIGKILL under AT_LEAST_ONCE: each row counts once, and twice only what was foretold.
 
-SNAPLINE_KILLS: how many (20), each hits all queries. SNAPLINE_SEED: of the moments; printed.
+SNAPLINE_KILLS: how many (20), each hits all queries.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ from collections import Counter
 from pathlib import Path
 
 from .at_least_once_job import QUERIES
-from .lives import LONGEST, kill, start, wait_for
+from .lives import LONGEST, SEED, kill, kills, start, wait_for
+from .tally import Tally
 from .test_unaligned_kills import parquet_rows
 from .twice import Twice
 
-KILLS = int(os.environ.get("SNAPLINE_KILLS", "20"))
-SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
+KILLS = kills(20)
 JOB = "integration.drill.at_least_once_job"
 ROWS_A_FILE = 200
 KEYS = 40
 
 
-def test_no_row_counts_less_than_once_and_twice_what_was_foretold(tmp_path: Path, files: str) -> None:
+def test_no_row_counts_less_than_once_and_twice_what_was_foretold(tmp_path: Path, files: str, tally: Tally) -> None:
     draw = random.Random(SEED)
     print(f"seed {SEED}")
+    tally.modes = len(QUERIES)
     batches = make_input(tmp_path / "input", 8 * (KILLS + 1), draw)
     keys = [[k for k, _ in rows] for rows in batches]
     queries = {name: Twice(tmp_path / f"{name}-checkpoint", keys) for name in QUERIES}
@@ -40,6 +41,7 @@ def test_no_row_counts_less_than_once_and_twice_what_was_foretold(tmp_path: Path
         wait_for_checkpoints(process, queries, draw.randrange(len(QUERIES) + 1))
         time.sleep(draw.uniform(0, 3))
         kill(process)
+        tally.kills += 1
         check_reports(log, queries)
         for query in queries.values():
             query.end()
@@ -53,14 +55,14 @@ def test_no_row_counts_less_than_once_and_twice_what_was_foretold(tmp_path: Path
     twice = 0
     for name, query in queries.items():
         if name.startswith("distinct"):
-            assert sorted(parquet_rows(tmp_path / name)) == sorted({row for rows in batches for row in rows}), name
-            continue
-        state = {k: (n, partition) for k, n, partition in json.loads((tmp_path / f"{name}.json").read_text())}
-        for k, rows in counted.items():
-            n, partition = state[k]
-            more = query.now[k, partition]
-            assert n == rows + more, f"{name}, key {k}, seed {SEED}: {n}, and not {rows} + {more}"
-            twice += more
+            tally.compare(name, parquet_rows(tmp_path / name), {row for rows in batches for row in rows})
+        else:
+            state = json.loads((tmp_path / f"{name}.json").read_text())
+            more = {k: query.now[k, partition] for k, _, partition in state}
+            foretold = {k: rows + more.get(k, 0) for k, rows in counted.items()}
+            tally.compare(f"{name}, seed {SEED}", [(k, n) for k, n, _ in state], foretold.items())
+            twice += sum(more.values())
+        tally.faults += KILLS
     ahead = sum(query.ahead for query in queries.values())
     print(f"{KILLS} kills of {len(QUERIES)} queries: {ahead} batches in snapshots that were ahead, {twice} rows twice")
     assert twice > 0, "some store was to be ahead"

@@ -14,6 +14,7 @@ from .check import check_output
 from .expected import expect, make_input
 from .feed import Feed
 from .life import Life
+from .tally import Tally
 from .work import Orders, Work
 
 FILES = 9
@@ -22,7 +23,9 @@ QUERIES = ("chains", "totals")
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_query_goes_on_by_itself_when_executors_are_killed(version: int, files: str, tmp_path: Path) -> None:
+def test_a_query_goes_on_by_itself_when_executors_are_killed(
+    version: int, files: str, tmp_path: Path, tally: Tally
+) -> None:
     batches = make_input(tmp_path / "files", FILES)
     work = Work(folder=str(tmp_path / "work"), format=version, interval=3600, restarts=20, queries=QUERIES)
     Feed(tmp_path / "files", [work]).give_all()
@@ -33,10 +36,12 @@ def test_a_query_goes_on_by_itself_when_executors_are_killed(version: int, files
         for batch in KILLED_AT:
             assert life.wait_for(f"batch totals {batch}\n"), life.log
             os.kill(executors(life.pid)[0], signal.SIGKILL)
+            tally.kills += 1
         assert life.end() == 0, life.log.read_text(errors="replace")[-5000:]
     finally:
         life.kill()
-    check_output(work.path, expect(batches, QUERIES))
+    check_output(tally, work.path, expect(batches, QUERIES))
     # The state that was on the executors alone is gone: the queries really were started again.
     restarts = re.findall(r'ended \w+ .*"restarts": (\d+)', life.log.read_text(errors="replace"))
     assert sum(map(int, restarts)) > 0
+    tally.faults += len(KILLED_AT) * len(QUERIES)

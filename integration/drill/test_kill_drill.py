@@ -3,7 +3,7 @@
 One driver runs the queries of all modes side by side, so that one kill hits each of them: starting a JVM costs more
 than all that its queries do in a life. The modes have nothing in common but the process.
 
-SNAPLINE_KILLS: how many (100), each in all modes. SNAPLINE_MODES: some of them. SNAPLINE_SEED: of the moments; printed.
+SNAPLINE_KILLS: how many (100), each in all modes. SNAPLINE_MODES: some of them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from .check import check_output, read_results
 from .expected import Results, expect, make_input
 from .feed import Feed
 from .life import Life
+from .lives import SEED, kills
+from .tally import Tally
 from .work import QUERIES, Orders, Work
 
-KILLS = int(os.environ.get("SNAPLINE_KILLS", "100"))
-SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
+KILLS = kills(100)
 
 INTERVALS = (0.3, 1, 2, 4)
 
@@ -133,13 +134,15 @@ class Round:
             f"  {time.monotonic() - began:4.1f} s, {events} events and {seconds:.2f} s: {stage(life.log)}", flush=True
         )
 
-    def end(self) -> int:
-        """How many rows were compared."""
+    def end(self, tally: Tally) -> None:
+        """All of the input is taken in, and what is there is compared."""
         self.feed.give_all()
         life = self.start(ends=True)
         status = life.end()
         assert status == 0, f"seed {SEED}, {life.log}:\n" + "\n".join(complaints(life.log))
-        return sum(check_output(self.base / mode, self.lived.results, self.lived.expected) for mode in CHOSEN)
+        for mode in CHOSEN:
+            check_output(tally, self.base / mode, self.lived.results, self.lived.expected)
+            tally.faults += len(self.lives) - 1
 
 
 def stage(log: Path) -> str:
@@ -154,21 +157,22 @@ def complaints(log: Path) -> list[str]:
     return [line[:500] for line in lines if "SNAPLINE-" in line or line.startswith("failed")][:20] + lines[-20:]
 
 
-def test_killed_at_random_moments(lived: Lived, tmp_path: Path) -> None:
+def test_killed_at_random_moments(lived: Lived, tmp_path: Path, tally: Tally) -> None:
     print(f"seed {SEED}, modes {' '.join(CHOSEN)}", flush=True)
     chance = random.Random(SEED)
-    done, rounds, rows, began = 0, 0, 0, time.monotonic()
-    while done < KILLS:
+    tally.modes = len(CHOSEN)
+    rounds, began = 0, time.monotonic()
+    while tally.kills < KILLS:
         this = Round(tmp_path / f"round-{rounds}", lived, chance)
-        for _ in range(min(ROUND, KILLS - done)):
+        for _ in range(min(ROUND, KILLS - tally.kills)):
             if not this.feed.dry:
                 this.kill()
-                done += 1
-        rows += this.end()
+                tally.kills += 1
+        this.end(tally)
         rounds += 1
         seconds = time.monotonic() - began
         print(
-            f"{done} kills in each of {len(CHOSEN)} modes; {rounds} rounds equal to a life without, "
-            f"{rows} rows compared; {seconds:.0f} s",
+            f"{tally.kills} kills in each of {len(CHOSEN)} modes; {rounds} rounds equal to a life without, "
+            f"{tally.rows} rows compared; {seconds:.0f} s",
             flush=True,
         )

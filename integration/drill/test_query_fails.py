@@ -11,6 +11,7 @@ from .check import check_output
 from .expected import expect, make_input
 from .feed import Feed
 from .life import Life
+from .tally import Tally
 from .work import Orders, Work
 
 FILES = 12
@@ -19,7 +20,7 @@ FAILS_AT = 3
 
 
 @pytest.mark.parametrize("what", ["sink", "storage"])
-def test_a_query_goes_on_by_itself(what: str, files: str, tmp_path: Path) -> None:
+def test_a_query_goes_on_by_itself(what: str, files: str, tmp_path: Path, tally: Tally) -> None:
     """In both formats of Spark's checkpoints, with and without an interval, side by side."""
     batches = make_input(tmp_path / "files", FILES)
     works = [
@@ -55,8 +56,10 @@ def test_a_query_goes_on_by_itself(what: str, files: str, tmp_path: Path) -> Non
     feed.give_all()
     last = Life(Orders(works=works, local=orders.local, ends=True, files=files), tmp_path / "last.log", feed)
     assert last.end() == 0, last.log.read_text(errors="replace")[-5000:]
+    tally.modes = len(works)
     for work in works:
-        check_output(work.path, expect(batches, QUERIES))
+        check_output(tally, work.path, expect(batches, QUERIES))
+        tally.faults += 1
 
 
 def failures(log: Path) -> int:

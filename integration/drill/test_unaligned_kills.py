@@ -1,6 +1,6 @@
 """The driver is killed with SIGKILL while rows wait and batches are cut; at the end the output is that of plain Python.
 
-SNAPLINE_KILLS: how many (20), each hits all queries. SNAPLINE_SEED: of the moments; printed.
+SNAPLINE_KILLS: how many (20), each hits all queries.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from .job import digest
-from .lives import LONGEST, kill, start, wait_for
+from .lives import LONGEST, SEED, kill, kills, start, wait_for
+from .tally import Tally
 from .unaligned_job import QUERIES
 
-KILLS = int(os.environ.get("SNAPLINE_KILLS", "20"))
-SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
+KILLS = kills(20)
 JOB = "integration.drill.unaligned_job"
 ROWS_A_FILE = 60
 KEYS = 5
 
 
-def test_output_is_that_of_plain_python_wherever_batches_were_cut(tmp_path: Path) -> None:
+def test_output_is_that_of_plain_python_wherever_batches_were_cut(tmp_path: Path, tally: Tally) -> None:
     draw = random.Random(SEED)
     print(f"seed {SEED}")
+    tally.modes = len(QUERIES)
     expected = make_input(tmp_path / "input", 12 + 2 * KILLS, draw)
     cut = 0
     for life in range(KILLS):
@@ -36,13 +37,15 @@ def test_output_is_that_of_plain_python_wherever_batches_were_cut(tmp_path: Path
         wait_for(process, log, draw.randrange(1, len(QUERIES) + 1))
         time.sleep(draw.uniform(0, 6))
         kill(process)
+        tally.kills += 1
         cut += sum(1 for _ in tmp_path.glob("*-checkpoint/snapline/cuts/*/*"))
         print(f"life {life}: {log.read_text().count('ended ')} queries had ended", flush=True)
     process, log = start(JOB, tmp_path, KILLS)
     assert process.wait(LONGEST) == 0, log.read_text()[-3000:]
     assert cut > KILLS, "batches were to be cut"
     for name in QUERIES:
-        assert sorted(read(tmp_path, name)) == expected, f"{name}, seed {SEED}"
+        tally.compare(f"{name}, seed {SEED}", read(tmp_path, name), expected)
+        tally.faults += KILLS
     print(f"{KILLS} kills in each of {len(QUERIES)} modes, {len(expected)} rows compared in each")
 
 

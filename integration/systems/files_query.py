@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..drill.tally import Tally
 from .life import JOB, Lives
 from .orders import Orders
-from .rows import make_rows, results, write_files
+from .rows import make_rows, write_files
 from .sinks import read_batch_files
 
 ROWS, FILES = 480, 24
 
 
 def make_lives(
+    tally: Tally,
     folder: Path,
     checkpoint: str,
     *,
@@ -35,10 +37,9 @@ def make_lives(
         state=str(folder / "state.json"),
         local=str(folder / "local"),
     )
-    return Lives(folder, rows, replace(orders, **more), command, environment)  # type: ignore[arg-type]
+    return Lives(folder, rows, replace(orders, **more), tally, command, environment)  # type: ignore[arg-type]
 
 
 def check_batches(lives: Lives) -> None:
-    """Each row once, with what its key had then."""
-    found = read_batch_files(Path(lives.orders.sink_options["folder"]))
-    assert found == [tuple(result) for result in results(lives.rows)]
+    """What its sink has."""
+    lives.check(read_batch_files(Path(lives.orders.sink_options["folder"])))

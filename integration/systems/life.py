@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..drill.lives import SEED
+from ..drill.tally import Tally
 from .orders import Orders
 from .process import Process
-from .rows import Row, final_state
+from .rows import Row, final_state, results
 
 JOB = (sys.executable, "-m", "integration.systems.job")
-SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
 
 
 class Lives:
-    """Of one checkpoint, one after the other; logs and orders are numbered files in a folder."""
+    """Of one checkpoint, one after the other; logs and orders are numbered files in a folder.
+
+    Attributes:
+        faults: that the lives have had so far.
+    """
 
     def __init__(
         self,
         folder: Path,
         rows: list[Row],
         orders: Orders,
+        tally: Tally,
         command: Sequence[str] = JOB,
         environment: Mapping[str, str] | None = None,
     ) -> None:
@@ -36,6 +41,8 @@ class Lives:
         self._environment = {"SPARK_LOCAL_IP": "127.0.0.1", **(environment or {})}
         self.rows = rows
         self.orders = orders
+        self.faults = 0
+        self._tally = tally
         self._chance = random.Random(SEED)
         self._count = 0
 
@@ -52,11 +59,18 @@ class Lives:
             life.wait_until(lambda: life.text.count("\nbatch ") >= batches, what=f"{batches} batches")
             time.sleep(self._chance.uniform(0, 0.5))
             assert life.running, f"seed {SEED}: {life.complaint}"
+        self._tally.kills += 1
+        self.faults += 1
 
     def end(self, **changes: object) -> str:
         """Takes in the rest; the state that is then in the store is that of plain Python. What it printed."""
         with self.start(ends=True, **changes) as life:
             assert life.wait() == 0, f"seed {SEED}: {life.complaint}"
             found = json.loads(Path(self.orders.state).read_text())
-            assert found == final_state(self.rows), f"seed {SEED}: {life.log}"
+            self._tally.compare(f"seed {SEED}, state in {life.log}", found, final_state(self.rows))
             return life.text
+
+    def check(self, found: Iterable[tuple[object, ...]]) -> None:
+        """All of the output: each row once, with what its key had then."""
+        self._tally.compare(f"seed {SEED}, output of {self.folder}", found, map(tuple, results(self.rows)))
+        self._tally.faults += self.faults

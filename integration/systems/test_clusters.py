@@ -16,6 +16,7 @@ import pytest
 import snapline
 
 from ..cluster.test_cluster import executors
+from ..drill.tally import Tally
 from .files_query import check_batches, make_lives
 from .process import ROOT
 from .standalone import Standalone
@@ -53,9 +54,10 @@ def submit(folder: Path, *options: str) -> list[str]:
     return [str(SUBMIT), *options, "--py-files", str(modules), str(script)]
 
 
-def test_spark_submit_with_the_jar(cluster: Standalone, tmp_path: Path) -> None:
+def test_spark_submit_with_the_jar(cluster: Standalone, tmp_path: Path, tally: Tally) -> None:
     command = submit(tmp_path, "--master", cluster.address, "--jars", str(snapline.jar_path()))
     lives = make_lives(
+        tally,
         tmp_path,
         str(tmp_path / "checkpoint"),
         master=cluster.address,
@@ -73,13 +75,16 @@ def test_spark_submit_with_the_jar(cluster: Standalone, tmp_path: Path) -> None:
         cluster.workers[1].kill()
         life.wait_for("\nbatch 8\n")
         cluster.start_again(1)
+    tally.kills += 2
+    lives.faults = 2
     lives.kill_one(2)
     lives.end()
     check_batches(lives)
 
 
-def test_the_wheel(cluster: Standalone, wheel: Path, tmp_path: Path) -> None:
+def test_the_wheel(cluster: Standalone, wheel: Path, tmp_path: Path, tally: Tally) -> None:
     lives = make_lives(
+        tally,
         tmp_path,
         str(tmp_path / "checkpoint"),
         master=cluster.address,
@@ -91,13 +96,15 @@ def test_the_wheel(cluster: Standalone, wheel: Path, tmp_path: Path) -> None:
     check_batches(lives)
 
 
-def test_three_executors_of_a_local_cluster(tmp_path: Path) -> None:
+def test_three_executors_of_a_local_cluster(tmp_path: Path, tally: Tally) -> None:
     checkpoint = str(tmp_path / "checkpoint")
-    lives = make_lives(tmp_path, checkpoint, master="local-cluster[3,1,1024]", interval=1.0, restarts=60)
+    lives = make_lives(tally, tmp_path, checkpoint, master="local-cluster[3,1,1024]", interval=1.0, restarts=60)
     with lives.start() as life:
         for batch in (2, 5):
             life.wait_for(f"\nbatch {batch}\n")
             os.kill(executors(life.pid)[0], signal.SIGKILL)
         life.wait_for("\nbatch 8\n")
+    tally.kills += 2
+    lives.faults = 2
     lives.end()
     check_batches(lives)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from ..drill.tally import Tally
 from .artifacts import SCALA, jar
 from .files_query import make_lives
 from .life import Lives
-from .rows import results
 
 VERSION = "4.4.0"
 MODES = [
@@ -48,8 +48,9 @@ def newest_noted(table: Path) -> int:
     return max(int(entry["txn"]["version"]) for entry in entries if "txn" in entry)
 
 
-def lives_into(folder: Path, jars: list[str], interval: float | None, version: int) -> Lives:
+def lives_into(tally: Tally, folder: Path, jars: list[str], interval: float | None, version: int) -> Lives:
     return make_lives(
+        tally,
         folder,
         str(folder / "checkpoint"),
         source_options={"path": str(folder / "input"), "maxFilesPerTrigger": "3"},  # its commits take long
@@ -71,20 +72,20 @@ def newest(lives: Lives, log: str) -> int:
 
 
 @pytest.mark.parametrize(("interval", "version"), MODES)
-def test_killed_drivers(jars: list[str], tmp_path: Path, interval: float | None, version: int) -> None:
-    lives = lives_into(tmp_path, jars, interval, version)
+def test_killed_drivers(jars: list[str], tmp_path: Path, interval: float | None, version: int, tally: Tally) -> None:
+    lives = lives_into(tally, tmp_path, jars, interval, version)
     for batches in (2, 1, 2):
         lives.kill_one(batches)
     lives.end()
-    assert rows_of(tmp_path / "table") == [tuple(result) for result in results(lives.rows)]
+    lives.check(rows_of(tmp_path / "table"))
 
 
 @pytest.mark.parametrize("interval", [None, 3600])
 def test_a_driver_that_dies_between_the_commit_of_delta_and_that_of_spark(
-    jars: list[str], tmp_path: Path, interval: float | None
+    jars: list[str], tmp_path: Path, interval: float | None, tally: Tally
 ) -> None:
     """In format 2, where Spark by itself does not start again: the commit has to name states that no task reported."""
-    lives = lives_into(tmp_path, jars, interval, 2)
+    lives = lives_into(tally, tmp_path, jars, interval, 2)
     lives.kill_one(2)
     # What such a death leaves: the newest batch of the table is planned, and not committed.
     batch = newest_noted(tmp_path / "table")
@@ -93,4 +94,4 @@ def test_a_driver_that_dies_between_the_commit_of_delta_and_that_of_spark(
             for name in (str(number), f".{number}.crc"):
                 (Path(lives.orders.checkpoint) / log / name).unlink(missing_ok=True)
     lives.end()
-    assert rows_of(tmp_path / "table") == [tuple(result) for result in results(lives.rows)]
+    lives.check(rows_of(tmp_path / "table"))

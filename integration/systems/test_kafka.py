@@ -14,11 +14,12 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from ..drill.tally import Tally
 from .artifacts import SCALA, first_of, jar
 from .broker import VERSION, Broker
 from .life import Lives
 from .orders import Orders
-from .rows import Row, make_rows, results
+from .rows import make_rows
 
 ROWS = 600
 PARTITIONS = 3
@@ -48,7 +49,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         broker.process.kill()
 
 
-def make_lives(folder: Path, broker: Broker, jars: list[str], name: str, **more: object) -> Lives:
+def make_lives(tally: Tally, folder: Path, broker: Broker, jars: list[str], name: str, **more: object) -> Lives:
     """From the topic `name`-in, which is filled, to the topic `name`-out, in batches of some 25 rows."""
     for direction in ("in", "out"):
         broker.make_topic(f"{name}-{direction}", PARTITIONS)
@@ -66,32 +67,34 @@ def make_lives(folder: Path, broker: Broker, jars: list[str], name: str, **more:
     )
     rows = make_rows(ROWS)
     broker.send(f"{name}-in", rows)
-    return Lives(folder, rows, replace(orders, **more))  # type: ignore[arg-type]
+    return Lives(folder, rows, replace(orders, **more), tally)  # type: ignore[arg-type]
 
 
-def check_topic(broker: Broker, topic: str, rows: list[Row]) -> int:
+def check_topic(broker: Broker, topic: str, lives: Lives) -> int:
     """Every result is there, and nothing else. How many came again: they are the same to the byte."""
     found = Counter(tuple(json.loads(value).values()) for value in broker.read(topic))
-    assert sorted(found, key=lambda row: row[1]) == [tuple(result) for result in results(rows)]
+    lives.check(found)
     return found.total() - len(found)
 
 
 @pytest.mark.parametrize(("interval", "version"), MODES)
-def test_killed_drivers(broker: Broker, jars: list[str], tmp_path: Path, interval: float | None, version: int) -> None:
+def test_killed_drivers(
+    broker: Broker, jars: list[str], tmp_path: Path, interval: float | None, version: int, tally: Tally
+) -> None:
     name = f"killed-{version}"
-    lives = make_lives(tmp_path, broker, jars, name, interval=interval, format=version)
+    lives = make_lives(tally, tmp_path, broker, jars, name, interval=interval, format=version)
     for batches in (5, 2, 6):
         lives.kill_one(batches)
     lives.end()
-    again = check_topic(broker, f"{name}-out", lives.rows)
+    again = check_topic(broker, f"{name}-out", lives)
     # Spark's Kafka sink is at-least-once: of each killed life, the batch that it was in.
     assert again <= 3 * 25
     print(f"{again} of {ROWS} results came twice, each time the same")
 
 
-def test_a_broker_that_stalls_and_dies(broker: Broker, jars: list[str], tmp_path: Path) -> None:
+def test_a_broker_that_stalls_and_dies(broker: Broker, jars: list[str], tmp_path: Path, tally: Tally) -> None:
     name = "stalls"
-    lives = make_lives(tmp_path, broker, jars, name, interval=1.0, restarts=30)
+    lives = make_lives(tally, tmp_path, broker, jars, name, interval=1.0, restarts=30)
     with lives.start() as life:
         life.wait_for("\nbatch 2\n")
         broker.process.signal(signal.SIGSTOP)
@@ -102,14 +105,17 @@ def test_a_broker_that_stalls_and_dies(broker: Broker, jars: list[str], tmp_path
         time.sleep(2)
         broker.start()
         life.wait_for("\nbatch 10\n")
+    lives.faults = 2
     lives.end()
-    again = check_topic(broker, f"{name}-out", lives.rows)
+    again = check_topic(broker, f"{name}-out", lives)
     print(f"{again} of {ROWS} results came twice, each time the same")
 
 
-def test_records_that_a_replay_needs_have_expired(broker: Broker, jars: list[str], tmp_path: Path) -> None:
+def test_records_that_a_replay_needs_have_expired(
+    broker: Broker, jars: list[str], tmp_path: Path, tally: Tally
+) -> None:
     name = "expired"
-    lives = make_lives(tmp_path, broker, jars, name, interval=3600)
+    lives = make_lives(tally, tmp_path, broker, jars, name, interval=3600)
     lives.kill_one(6)
     logs = Path(lives.orders.checkpoint) / "offsets"
     newest = max(int(path.name) for path in logs.iterdir() if path.name.isdigit())

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from ..drill.tally import Tally
 from .artifacts import SCALA, first_of, jar, version_of
 from .files_query import check_batches, make_lives
 from .life import Lives
@@ -43,7 +44,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
         yield store
 
 
-def lives_in(store: ObjectStore, folder: Path, jars: list[str], *, aborts: bool = True, **more: object) -> Lives:
+def lives_in(
+    tally: Tally, store: ObjectStore, folder: Path, jars: list[str], *, aborts: bool = True, **more: object
+) -> Lives:
     """From files to files, with a checkpoint in S3.
 
     Args:
@@ -60,22 +63,28 @@ def lives_in(store: ObjectStore, folder: Path, jars: list[str], *, aborts: bool 
     }
     if aborts:
         conf["spark.sql.streaming.checkpointFileManagerClass"] = MANAGER
-    return make_lives(folder, f"s3a://{BUCKET}/{folder.name}", jars=jars, conf=conf, **more)
+    return make_lives(tally, folder, f"s3a://{BUCKET}/{folder.name}", jars=jars, conf=conf, **more)
 
 
 @pytest.mark.parametrize(("interval", "version", "aborts"), MODES)
 def test_killed_drivers(
-    store: ObjectStore, jars: list[str], tmp_path: Path, interval: float | None, version: int, aborts: bool
+    store: ObjectStore,
+    jars: list[str],
+    tmp_path: Path,
+    interval: float | None,
+    version: int,
+    aborts: bool,
+    tally: Tally,
 ) -> None:
-    lives = lives_in(store, tmp_path, jars, aborts=aborts, interval=interval, format=version)
+    lives = lives_in(tally, store, tmp_path, jars, aborts=aborts, interval=interval, format=version)
     for batches in (4, 1, 5):
         lives.kill_one(batches)
     lives.end()
     check_batches(lives)
 
 
-def test_a_store_that_is_slow_and_fails(store: ObjectStore, jars: list[str], tmp_path: Path) -> None:
-    lives = lives_in(store, tmp_path, jars, interval=1.0, restarts=50, tolerable_failures=100)
+def test_a_store_that_is_slow_and_fails(store: ObjectStore, jars: list[str], tmp_path: Path, tally: Tally) -> None:
+    lives = lives_in(tally, store, tmp_path, jars, interval=1.0, restarts=50, tolerable_failures=100)
     try:
         with lives.start() as life:
             life.wait_for("\nbatch 2\n")
@@ -83,6 +92,7 @@ def test_a_store_that_is_slow_and_fails(store: ObjectStore, jars: list[str], tmp
             life.wait_for("\nbatch 4\n")
             store.set(Faults(fails=0.2))
             life.wait_for("\nbatch 8\n")
+        lives.faults = 2
     finally:
         store.set(Faults())
     lives.end()
@@ -99,16 +109,18 @@ def requests(store: ObjectStore, lives: Lives, batches: tuple[int, int]) -> tupl
     return found, found.pop("_metadata")
 
 
-def test_requests_of_a_batch_and_of_a_checkpoint(store: ObjectStore, jars: list[str], tmp_path: Path) -> None:
+def test_requests_of_a_batch_and_of_a_checkpoint(
+    store: ObjectStore, jars: list[str], tmp_path: Path, tally: Tally
+) -> None:
     """Of a query with one operator in two partitions; a table of it is in docs/running-on.md."""
     first, last = 4, 16
     batches = last - first
     table = {}
-    found, _ = requests(store, lives_in(store, tmp_path / "durable", jars), (first, last))
+    found, _ = requests(store, lives_in(tally, store, tmp_path / "durable", jars), (first, last))
     table["a batch, each durable"] = {what: count / batches for what, count in found.items()}
-    seldom, none = requests(store, lives_in(store, tmp_path / "seldom", jars, interval=3600), (first, last))
+    seldom, none = requests(store, lives_in(tally, store, tmp_path / "seldom", jars, interval=3600), (first, last))
     table["a batch between checkpoints"] = {what: count / batches for what, count in seldom.items()}
-    often, checkpoints = requests(store, lives_in(store, tmp_path / "often", jars, interval=0.01), (first, last))
+    often, checkpoints = requests(store, lives_in(tally, store, tmp_path / "often", jars, interval=0.01), (first, last))
     assert none == 0
     assert checkpoints > 3
     own = {what: (count - seldom[what]) / checkpoints for what, count in often.items() if what.startswith("Snapline")}

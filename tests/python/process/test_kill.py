@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,9 @@ def committed(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("interval", [0, 3], ids=["every batch", "interval"])
-def test_nothing_is_lost_and_nothing_comes_twice(spark: SparkSession, tmp_path: Path, interval: float) -> None:
+def test_nothing_is_lost_and_nothing_comes_twice(
+    spark: SparkSession, tmp_path: Path, interval: float, record_property: Callable[[str, object], None]
+) -> None:
     ticks = spark.createDataFrame([(v,) for v in range(3 * BATCHES)], "v long")
     ticks.repartitionByRange(3 * BATCHES, "v").write.parquet(str(tmp_path / "ticks"))
     source = random.Random(5)
@@ -59,3 +62,6 @@ def test_nothing_is_lost_and_nothing_comes_twice(spark: SparkSession, tmp_path: 
     assert {split: sorted(each) for split, each in found.items()} == {
         split: list(range(BATCHES)) for split in range(SPLITS)
     }
+    # For the table of `integration/run drills`.
+    for name, value in {"modes": 1, "kills": 2, "faults": 2, "rows": BATCHES * SPLITS}.items():
+        record_property(name, value)
