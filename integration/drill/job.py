@@ -23,12 +23,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import snapline
+from snapline.errors import SnaplineError
 from snapline.query import CheckpointConfig, FixedDelayRestart, NoRestart, RestartStrategy
 
 from .work import Orders, Work
 
 SCHEMA = "k int, t long, v long"
 DELAY = "20 seconds"
+VISIT = timedelta(minutes=30)
 
 
 def digest(*parts: object) -> str:
@@ -56,6 +58,18 @@ class Chain(snapline.KeyedProcessFunction):
         yield self._link(ctx, "timer", timestamp)
 
 
+class Visits(snapline.KeyedProcessFunction):
+    """How many rows there were since it was quiet for half an hour of the clock, and the time of the batch."""
+
+    def open(self, ctx: Any) -> None:
+        ttl = snapline.StateTtlConfig(VISIT)
+        self.visits = ctx.get_state(snapline.ValueStateDescriptor("visits", "long", ttl=ttl))
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[object, ...]]:
+        self.visits.update((self.visits.value() or 0) + 1)
+        yield 0, self.visits.value(), ctx.timer_service().current_processing_time()
+
+
 class Job:
     """The queries of a work, each in a session of its own: they differ in what counts when a query starts."""
 
@@ -65,7 +79,11 @@ class Job:
         interval = None if work.interval is None else timedelta(seconds=work.interval)
         # States are small here, and table files are to be among what is harmed.
         self.config = CheckpointConfig(
-            interval=interval, num_retained=work.retained, data_inline_threshold=0, file_merging=work.merging
+            interval=interval,
+            min_pause=timedelta(seconds=work.pause),
+            num_retained=work.retained,
+            data_inline_threshold=0,
+            file_merging=work.merging,
         )
         self._sessions = {}
         for name in work.queries:
@@ -76,10 +94,12 @@ class Job:
             # After a restart Spark leaves out the batch without rows that was due: not where the digest would tell.
             conf.set("spark.sql.streaming.noDataMicroBatches.enabled", name == "windows")
 
-    def rows(self, name: str) -> DataFrame:
+    def input(self, name: str) -> DataFrame:
         reader = self._sessions[name].readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
-        rows = reader.json(str(self.work.input(name)))
-        return rows.withColumn("time", F.timestamp_millis("t")).withWatermark("time", DELAY)
+        return reader.json(str(self.work.input(name)))
+
+    def rows(self, name: str) -> DataFrame:
+        return self.input(name).withColumn("time", F.timestamp_millis("t")).withWatermark("time", DELAY)
 
     def windows(self) -> DataFrame:
         windows = (
@@ -100,11 +120,16 @@ class Job:
             .agg(F.count("*").alias("n"), F.sum("v").alias("s"), F.max("t").alias("last"))
         )
 
+    def visits(self) -> DataFrame:
+        rows = self.input("visits").withColumn("all", F.lit(0))
+        return snapline.key_by(rows, "all").order_by("t", "v").process(Visits(), "k int, n long, at long")
+
     def writer(self, name: str) -> Any:
         result, mode = {
             "windows": (self.windows, "append"),
             "chains": (self.chains, "append"),
             "totals": (self.totals, "update"),
+            "visits": (self.visits, "append"),
         }[name]
         writer = result().writeStream.outputMode(mode)
         writer = writer.option("checkpointLocation", str(self.work.checkpoint(name)))
@@ -123,11 +148,17 @@ class Job:
             strategy = FixedDelayRestart(attempts=self.work.restarts, delay=0.1)
         query = snapline.start(self.writer(name), config, restart=strategy)
         print(f"started {name}", flush=True)
-        query.awaitTermination()
+        try:
+            query.awaitTermination()
+        except SnaplineError as e:
+            print(f"refused {self.work.path.name} {name} {e.code}", flush=True)
+            raise
         counts = query.checkpoints()["counts"]
         print(f"ended {name} {json.dumps({**counts, 'restarts': query.restarts})}", flush=True)
 
     def state(self, name: str) -> list[list[object]]:
+        if name == "visits":
+            return []  # what it puts out is its state
         reader = self._sessions[name].read.format("statestore").option("path", str(self.work.checkpoint(name)))
         if name == "chains":
             rows = reader.option("stateVarName", "chain").load().selectExpr("key.k", "value.*")
@@ -191,6 +222,7 @@ def make_session(orders: Orders) -> SparkSession:
         "spark.executor.extraClassPath": orders.files,
         "spark.hadoop.fs.file.impl": "LocalFiles",
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "LocalFiles$Context",
+        **orders.conf,
     }
     builder = SparkSession.builder.master(orders.master).appName("drill")
     for name, value in settings.items():
@@ -198,11 +230,11 @@ def make_session(orders: Orders) -> SparkSession:
     return snapline.configure(builder).getOrCreate()
 
 
-def side_by_side(tasks: list[Callable[[], None]], ends: bool) -> None:
-    """To the end of all; where none is to end by itself, to the first failure."""
+def side_by_side(tasks: list[Callable[[], None]], ends: bool, persists: bool = False) -> None:
+    """To the end of all; where none is to end by itself, to the first failure, or to that of all."""
     with ThreadPoolExecutor(max(1, len(tasks))) as pool:
         running = [pool.submit(task) for task in tasks]
-        done, _ = wait(running, return_when=ALL_COMPLETED if ends else FIRST_EXCEPTION)
+        done, _ = wait(running, return_when=ALL_COMPLETED if ends or persists else FIRST_EXCEPTION)
         failures = [str(each.exception()) for each in done if each.exception() is not None]
         if failures and not ends:
             print("failed: " + failures[0], flush=True)
@@ -211,10 +243,10 @@ def side_by_side(tasks: list[Callable[[], None]], ends: bool) -> None:
             each.result()
 
 
-def do(session: SparkSession, works: Sequence[Work], ends: bool) -> None:
+def do(session: SparkSession, works: Sequence[Work], ends: bool, persists: bool = False) -> None:
     jobs = [Job(session, work, ends) for work in works]
     queries = [(job, name) for job in jobs for name in job.work.queries]
-    side_by_side([partial(job.run, name, job.config) for job, name in queries], ends)
+    side_by_side([partial(job.run, name, job.config) for job, name in queries], ends, persists)
     if ends:
         lagging = [(job, name) for job, name in queries if job.config.takes_checkpoints]
         side_by_side([partial(job.run, name, CheckpointConfig()) for job, name in lagging], ends)
@@ -233,7 +265,7 @@ def main() -> None:
         names = " ".join(work.path.name for work in works)
         print(f"work {names}", flush=True)
         try:
-            do(session, works, orders.ends)
+            do(session, works, orders.ends, orders.persists)
         except Exception as e:
             failed = True
             print(f"failed {names} {type(e).__name__}: {e}", flush=True)

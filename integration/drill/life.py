@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from .feed import Feed
@@ -24,7 +24,9 @@ LOGS = ("offsets", "commits")
 class Life:
     """`job.py` and its JVM. What both print goes into `log`; what it was told is beside it."""
 
-    def __init__(self, orders: Orders, log: Path, feed: Feed | None = None) -> None:
+    def __init__(
+        self, orders: Orders, log: Path, feed: Feed | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.orders = orders
         self.log = log
         self._feed = feed
@@ -35,6 +37,7 @@ class Life:
             self._popen = subprocess.Popen(
                 [sys.executable, "-m", JOB, str(told)],
                 cwd=ROOT,
+                env={**os.environ, **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,7 @@ class Work:
         source: has a folder of files for each query; None: ``input`` in ``folder``.
         format: of Spark's checkpoints.
         interval: of ours, in seconds; None: every batch is durable.
+        pause: between two checkpoints, in seconds.
         retained: checkpoints that are kept.
         backend: where working state is: rocksdb or hashmap.
         merging: the stores of an executor share a file of handles.
@@ -31,6 +32,7 @@ class Work:
     source: str | None = None
     format: int = 1
     interval: float | None = None
+    pause: float = 0
     retained: int = 2
     backend: str = "rocksdb"
     merging: bool = False
@@ -57,8 +59,10 @@ class Orders:
         local: where Spark keeps what is not to stay.
         ends: takes in what is there, makes state durable, writes it down, and ends; else runs until it is killed.
         together: all works at once; else one after the other, and a failure ends its own work only.
+        persists: a failure of one query ends no other, and the process ends when all have failed.
         files: jar of LocalFiles.java.
         java: options of the driver's JVM.
+        conf: of Spark.
     """
 
     works: Sequence[Work]
@@ -66,8 +70,10 @@ class Orders:
     ends: bool
     files: str
     together: bool = True
+    persists: bool = False
     master: str = "local[2]"
     java: Sequence[str] = field(default_factory=tuple)
+    conf: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1))

@@ -16,6 +16,7 @@ CODES = {
     "WrongSparkVersion": "SNAPLINE-SPARK",
     "InvalidConfiguration": "SNAPLINE-CONFIG",
     "StorageFailure": "SNAPLINE-STORAGE",
+    "QueryTakenOver": "SNAPLINE-TAKEN-OVER",
     "StoreClosed": "SNAPLINE-CLOSED",
     "StateTooLarge": "SNAPLINE-TOO-LARGE",
     "FunctionNotDeterministic": "SNAPLINE-NOT-DETERMINISTIC",

@@ -87,6 +87,13 @@ class StorageFailure(SnaplineError):
     summary = "The storage failed."
 
 
+class QueryTakenOver(SnaplineError):
+    """Another driver has begun a query on the same checkpoint folder. Operator action: stop one of the two."""
+
+    code = "SNAPLINE-TAKEN-OVER"
+    summary = "Another driver has taken over."
+
+
 class StateTooLarge(SnaplineError):
     """State has passed a limit. Operator action: raise the limit the message names, or use another backend."""
 

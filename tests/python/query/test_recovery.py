@@ -76,6 +76,21 @@ def test_replays_each_batch_once(batch: int, committed: int, planned: int, drop:
     check_ended(files, spark, before, batch)
 
 
+def test_entries_that_another_driver_writes_meanwhile_are_removed() -> None:
+    """One that was taken over ends its last batch, and plans the next."""
+    files, spark, before = make(5, 6)
+    strays = iter(["commits/6", "offsets/7", "commits/5"])
+
+    def run_batch(batch: int) -> None:
+        spark.run_batch(batch)
+        stray = next(strays, None)
+        if stray is not None:
+            files.write_new(stray, before["commits/5"])
+
+    assert Recovery(files).run(CheckpointRef(7, 1), run_batch) == range(2, 7)
+    check_ended(files, spark, before, 1)
+
+
 def test_a_batch_that_was_not_committed_is_run_and_stays_uncommitted() -> None:
     files, spark, before = make(5, 6)
     Recovery(files).run(CheckpointRef(7, 5), spark.run_batch)

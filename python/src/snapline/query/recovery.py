@@ -188,6 +188,7 @@ class Recovery:
             if batch not in commits:
                 # Of a rename that was cut short, a checksum may be left: it would block Spark's entry.
                 self._files.delete(self._commits.name(batch))
+                self._clear_beyond(batch)
                 _log.info("Replaying batch %d of %d.", batch, journal.planned)
                 run_batch(batch)
                 self._check_run(batch)
@@ -195,6 +196,15 @@ class Recovery:
                 self._settle(batch)
             elif not (sink_has(batch) and may_stay(self._commits.read(batch))):
                 self._files.delete(self._commits.name(batch))
+
+    def _clear_beyond(self, batch: int) -> None:
+        """Later entries are hidden. What is there was written since by a driver that this one has taken over, at the
+        end of its last batch: Spark would go by it."""
+        for log in (self._offsets, self._commits):
+            for stray in log.batches():
+                if stray > batch:
+                    _log.warning("%s is another driver's, and is removed.", self._path(log.name(stray)))
+                    self._files.delete(log.name(stray))
 
     def _check_run(self, batch: int) -> None:
         if not self._files.exists(self._commits.name(batch)):

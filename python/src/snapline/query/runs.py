@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from snapline.errors import CheckpointDamaged
+from snapline.errors import CheckpointDamaged, QueryTakenOver
 from snapline.query.choice import CheckpointChoice
 from snapline.query.config import CheckpointConfig
 from snapline.query.end_of_time import END_OF_TIME_MS
@@ -140,6 +140,7 @@ class Runs:
         Raises: as :meth:`begin`.
         """
         self.drain()
+        self.claim()
         plan_batch_without_data(self._files, END_OF_TIME_MS)
         self.drain()
 
@@ -153,12 +154,31 @@ class Runs:
             StreamingQueryException: a replayed batch failed.
             SnaplineError: no checkpoint will do.
         """
-        if restore is not None:
-            self._recover(self._choice.by_number(restore).ref)
+        chosen = None if restore is None else self._choice.by_number(restore).ref
+        self.claim()
+        if chosen is not None:
+            self._recover(chosen)
         elif self._files.exists(INTERVAL_MARK):
             self._recover_from_newest()
         else:
             self._recover_durable()
+
+    def claim(self) -> None:
+        """Before anything is changed in the folder: from here on it is this driver's, until another one claims it.
+
+        Raises:
+            QueryTakenOver: another one has.
+        """
+        from snapline.savepoint.java_api import translate
+
+        with translate("claim the checkpoint folder"):
+            self.driver.claimFolder()
+
+    def taken_over(self) -> QueryTakenOver | None:
+        """What this query has failed with, if another driver has claimed the folder since."""
+        text = str(self.driver.takenOver())
+        found, _, action = text.removeprefix(f"[{QueryTakenOver.code}] ").partition(" Do: ")
+        return QueryTakenOver(found, action) if text else None
 
     def catch_up(self) -> None:
         """Makes the state durable up to the newest batch that was committed. No query runs, before or after.

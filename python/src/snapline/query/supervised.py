@@ -241,6 +241,7 @@ class SupervisedQuery:
             while True:
                 try:
                     self._query.awaitTermination()
+                    self._failure = self._runs.taken_over()
                     if not self._stopped.is_set():
                         self._runs.driver.checkpointLast()
                     return
@@ -256,6 +257,9 @@ class SupervisedQuery:
     def _start_again(self, failure: Exception) -> bool:
         """After a failure; False: it has ended for good."""
         while not self._stopped.is_set():
+            self._failure = self._runs.taken_over()
+            if self._failure is not None:
+                return False
             delay: float | None = 0.0
             if not self._runs.set_aside(failure):
                 now = time.monotonic()

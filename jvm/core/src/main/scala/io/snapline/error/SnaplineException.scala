@@ -47,6 +47,10 @@ final class InvalidConfiguration(found: String, action: String, cause: Throwable
 final class StorageFailure(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-STORAGE", found, action, cause)
 
+/** Another driver has begun a query on the same checkpoint folder. */
+final class QueryTakenOver(found: String, action: String, cause: Throwable = null)
+    extends SnaplineException("SNAPLINE-TAKEN-OVER", found, action, cause)
+
 /** State has passed a limit that was set for it. */
 final class StateTooLarge(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-TOO-LARGE", found, action, cause)

@@ -19,7 +19,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.snapline.checkpoint.CheckpointMetadata
-import io.snapline.error.{InvalidConfiguration, SnaplineException}
+import io.snapline.error.{InvalidConfiguration, QueryTakenOver, SnaplineException}
 import io.snapline.spark.{LocalSpark, StatefulQuery}
 import io.snapline.spark.provider.ProviderSettings
 import io.snapline.storage.{FaultPlan, FaultyFileSystem}
@@ -144,6 +144,44 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
       next.stop()
       again.end("SUSPENDED")
     }
+  }
+
+  test("a driver whose folder another one has claimed ends its query, and deletes nothing from then on") {
+    val checkpoint = folder()
+    val driver = Checkpointing.start(
+      spark,
+      checkpoint,
+      100,
+      60000,
+      0,
+      1,
+      0,
+      1,
+      "DELETE_ON_CANCELLATION",
+      "EXACTLY_ONCE",
+      ""
+    )
+    driver.claimFolder()
+    val counted = new Counted(checkpoint)
+    val query = counted.start()
+    counted.batch(query, 1, 2)
+    eventually(assert(completed(checkpoint).nonEmpty))
+    val files = new CheckpointFolder(new Path(checkpoint), new Configuration)
+    val other = new DriverClaim(files.claims, ClaimHolder("app-2", "elsewhere", 7, 0), sleep = _ => ())
+    other.take()
+    assert(driver.takenOver.isEmpty, "it has not looked")
+    val e = intercept[StreamingQueryException](counted.batch(query, 3))
+    assert(Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).exists(_.isInstanceOf[QueryTakenOver]))
+    assert(driver.takenOver.contains("app-2 on elsewhere"))
+    val there = completed(checkpoint)
+    val request = driver.trigger(savepoint = false)
+    assert(!driver.dispose(there.last.checkpoint))
+    driver.end("CANCELED")
+    assert(!driver.outcome(request).startsWith("completed"))
+    assert(completed(checkpoint) == there, "what becomes of them is not its to say any more")
+    there.foreach(each => files.verify(each.handles))
+    other.check()
+    assert(files.claims.list("").size == 1)
   }
 
   test("while no batch runs people get a checkpoint at once, and a stop right after leaves it") {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.streaming.StreamingQueryListener
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint._
-import io.snapline.error.StorageFailure
+import io.snapline.error.{QueryTakenOver, StorageFailure}
 
 /** Acts for one query's coordinator: events of Spark and of executors go in, files are written and deleted for what comes out.
   *
@@ -21,6 +21,8 @@ import io.snapline.error.StorageFailure
   *   state is in this driver's memory: no checkpoint could name it
   * @param alignment
   *   of batches that run for the first time
+  * @param stopRun
+  *   ends a run of the query, wherever it is, and waits for that
   */
 final class CheckpointDriver private[plugin] (
     folder: CheckpointFolder,
@@ -31,6 +33,8 @@ final class CheckpointDriver private[plugin] (
     maxParallelism: Int,
     logs: SparkLogs,
     observer: CheckpointObserver,
+    holder: ClaimHolder,
+    stopRun: UUID => Unit,
     closed: CheckpointDriver => Unit
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[CheckpointDriver])
@@ -40,7 +44,9 @@ final class CheckpointDriver private[plugin] (
   private val requests = new RequestBoard
   private val between = new BetweenBatches(savepoints = alignment == Alignment.Aligned)
   private var operators = Map.empty[Long, String]
-  private val deletions = new Deletions(folder.delete, folder.root.toString)
+  private val deletions = new Deletions(deleteOwn, folder.root.toString)
+  private val claim = new DriverClaim(folder.claims, holder)
+  private val watch = new BatchWatch
   private var coordinator: CheckpointCoordinator = _
   private var lost: LostAcknowledgements = _
   private var run: Option[UUID] = None
@@ -56,12 +62,19 @@ final class CheckpointDriver private[plugin] (
   private var sweepDue = false
 
   worker.every(CheckpointDriver.TickMs) {
+    if (watch.isDue(batchRuns, System.nanoTime())) lookForOther()
     lookForLost()
     event("a tick")(coordinator.tick(now))
     event("a pause")(if (isInterval) between.ticked(coordinator, now) else Nil)
   }
 
   // ---- for the query's owner, in Python
+
+  /** Before anything is changed in the folder: it belongs to this driver until another one calls this. Throws QueryTakenOver if one has. */
+  def claimFolder(): Unit = claim.take()
+
+  /** Why another driver has the folder by now, as an error's text; empty: none has. */
+  def takenOver: String = claim.lost.fold("")(_.getMessage)
 
   /** The runs that follow replay batches one by one: each is durable at once, and none is a barrier.
     *
@@ -124,7 +137,7 @@ final class CheckpointDriver private[plugin] (
     synchronized(if (coordinator == null) CheckpointHistory.Snapshot() else coordinator.history.snapshot)
 
   /** The query has come to its end by itself, and its stores are there for a while: takes a checkpoint of its last batch, if there is none. Waits for that in `end`. */
-  def checkpointLast(): Unit = if (isInterval) {
+  def checkpointLast(): Unit = if (isInterval && claim.lost.isEmpty) {
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CheckpointDriver.LastReportsMs)
     def isTaken: Boolean = synchronized {
       hearOfLastCommit()
@@ -140,7 +153,8 @@ final class CheckpointDriver private[plugin] (
 
   /** The query is over for good, by its owner's word: FINISHED, CANCELED, FAILED or SUSPENDED. Waits until what follows from it is done. */
   def end(how: String): Unit = {
-    val ending = CheckpointDriver.ending(how)
+    // What becomes of the checkpoints of a query that another driver has is not for this one to say.
+    val ending = if (claim.lost.isEmpty) CheckpointDriver.ending(how) else Ending.Suspended
     synchronized { this.ending = ending }
     if (ending == Ending.Suspended || ending == Ending.Finished) finishPending()
     // Flink takes most checkpoints of a suspended job along. A Spark query is stopped to be started again, and its logs reach back to its checkpoints only.
@@ -161,12 +175,18 @@ final class CheckpointDriver private[plugin] (
   override def close(): Unit = {
     closed(this)
     worker.end(CheckpointDriver.CloseWaitMs)
+    claim.release()
     synchronized(observer.ended(ending))
   }
 
   // ---- events of Spark and of executors
 
-  private[plugin] def planned(batch: PlannedBatch): TaskBarrier = synchronized {
+  private[plugin] def planned(batch: PlannedBatch): TaskBarrier = {
+    claim.check()
+    barrier(batch)
+  }
+
+  private def barrier(batch: PlannedBatch): TaskBarrier = synchronized {
     if (alignments.isReplaying) {
       unmerge()
       val alignment = alignments.of(batch.batch, savepoint = false)
@@ -268,6 +288,20 @@ final class CheckpointDriver private[plugin] (
 
   private[plugin] def declined(decline: Decline): Unit = event("a decline")(coordinator.declined(decline, now))
 
+  private def batchRuns: Boolean = synchronized(coordinator != null && coordinator.uncommitted.isDefined)
+
+  /** A batch that is under way when another driver takes over would be put out, and entered into the commit log, behind that one's back. */
+  private def lookForOther(): Unit =
+    try claim.check()
+    catch {
+      case e: QueryTakenOver =>
+        log.error(e.getMessage)
+        // It waits for the batch's tasks to end.
+        val thread = new Thread((() => synchronized(run).foreach(stopRun)): Runnable, "snapline-stop")
+        thread.setDaemon(true)
+        thread.start()
+    }
+
   private def lookForLost(): Unit =
     try {
       val (search, pending) = synchronized((lost, if (coordinator == null) Nil else coordinator.inProgress))
@@ -312,14 +346,25 @@ final class CheckpointDriver private[plugin] (
           log.error(s"Checkpoint $checkpoint of ${folder.root} was one failure too many: ${reason.text} $message")
           synchronized { failure = Some(s"checkpoint $checkpoint: $reason: $message") }
         case Action.Purge(batch) =>
+          claim.check()
           if (!durableBatches) logs.purge(batch - 1)
           alignments.purge(batch)
       }
     catch { case NonFatal(e) => log.warn(s"The coordinator of ${folder.root} could not do $action.", e) }
 
+  /** By the count of a driver that has been taken over, nobody names files that the other builds on. */
+  private def deleteOwn(what: Action.Delete): Unit = {
+    claim.check()
+    folder.delete(what)
+  }
+
   private def complete(p: PendingCheckpoint): Unit = {
     val (query, names) = synchronized((coordinator.query, operators))
-    val written = completion.run(query, p, names)
+    val written =
+      try {
+        claim.check()
+        completion.run(query, p, names)
+      } catch { case NonFatal(e) => Left(e.getMessage) }
     synchronized {
       val follows = written match {
         case Right(bytes) =>
@@ -334,7 +379,10 @@ final class CheckpointDriver private[plugin] (
         sweepDue = false
         val named = coordinator.retained ++ coordinator.savepoints
         val oldest = coordinator.retained.map(_.batch + 1).min
-        worker.submit(folder.sweep(named, oldest, file => synchronized(coordinator.isNamed(file))))
+        worker.submit {
+          claim.check()
+          folder.sweep(named, oldest, file => synchronized(coordinator.isNamed(file)))
+        }
       }
     }
   }

@@ -40,6 +40,9 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
     catch { case _: CheckpointDamaged | _: NotACheckpoint | _: StateNotFound => None }
   }
 
+  /** Where drivers say that the folder is theirs. */
+  def claims: CheckpointStorage = new HadoopCheckpointStorage(new Path(own, DriverClaim.Folder), configuration)
+
   def read(checkpoint: Long): CheckpointMetadata = CheckpointMetadata.read(storage, checkpoint)._1
 
   private def ids: Seq[Long] = {

@@ -116,6 +116,8 @@ object Checkpointing {
       ProviderSettings.maxParallelism(configuration),
       new SparkLogs(session, path),
       observer,
+      ClaimHolder.here(session.sparkContext.applicationId),
+      run => session.streams.active.find(_.runId == run).foreach(_.stop()),
       ended => {
         drivers.remove(path.toString, ended)
         session.streams.removeListener(ended.listener)
