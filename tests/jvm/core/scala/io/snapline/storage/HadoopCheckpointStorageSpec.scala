@@ -5,7 +5,7 @@ import java.nio.file.Files
 import java.nio.file.attribute.PosixFilePermissions
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileSystem, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.{StateNotFound, StorageFailure}
@@ -48,6 +48,25 @@ class HadoopCheckpointStorageSpec extends AnyFunSuite {
       assert(folder.list().toSet == Set("a", "sst"), "no checksum files of Hadoop's")
       assert(storage.delete("a") && !storage.delete("a"))
       assert(storage.list("").isEmpty)
+    }
+  }
+
+  test("a local disk that is full is a failure like any other, and half a file goes") {
+    withFolder { (folder, _) =>
+      val configuration = new Configuration
+      configuration.setClass("fs.file.impl", classOf[FullDiskFileSystem], classOf[FileSystem])
+      configuration.setBoolean("fs.file.impl.disable.cache", true)
+      val storage = new HadoopCheckpointStorage(new Path(folder.toURI), configuration)
+      Seq(10, 100000).foreach { size =>
+        val output = storage.create(s"$size")
+        val e = intercept[StorageFailure] {
+          output.write(new Array[Byte](size))
+          output.close()
+        }
+        assert(e.getMessage.contains("No space left on device"))
+        output.abandon()
+        assert(!new File(folder, s"$size").exists)
+      }
     }
   }
 

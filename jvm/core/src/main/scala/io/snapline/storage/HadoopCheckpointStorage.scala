@@ -4,6 +4,8 @@ import java.io.{FileNotFoundException, IOException}
 import java.nio.file.{FileSystems, Files}
 import java.nio.file.attribute.PosixFilePermissions
 
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.permission.FsPermission
@@ -70,11 +72,11 @@ final class HadoopCheckpointStorage(root: Path, configuration: Configuration) ex
     override def abandon(): Unit = {
       // An object store makes the object visible when its stream closes, unless it is aborted.
       try if (stream.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) stream.abort(): Unit
-      catch { case _: Exception => () }
+      catch { case NonFatal(_) => () }
       try stream.close()
-      catch { case _: Exception => () }
+      catch { case NonFatal(_) => () }
       try fileSystem.delete(path, false): Unit
-      catch { case _: Exception => () }
+      catch { case NonFatal(_) => () }
     }
   }
 
@@ -123,13 +125,16 @@ final class HadoopCheckpointStorage(root: Path, configuration: Configuration) ex
           "check the checkpoint's path, and that nobody removes files below state/.",
           e
         )
-      case e: IOException =>
-        throw new StorageFailure(
-          s"Could not $act $path: ${e.getClass.getSimpleName}: ${e.getMessage}.",
-          "check space, permissions and connection of the checkpoint's file system; the batch is retried and nothing in the checkpoint was changed.",
-          e
-        )
+      case e: IOException => throw failure(act, path, e)
+      // What Hadoop's local file system throws when the disk is full: an Error.
+      case e: FSError => throw failure(act, path, e)
     }
+
+  private def failure(act: String, path: Path, e: Throwable): StorageFailure = new StorageFailure(
+    s"Could not $act $path: ${e.getClass.getSimpleName}: ${e.getMessage}.",
+    "check space, permissions and connection of the checkpoint's file system; the batch is retried and nothing in the checkpoint was changed.",
+    e
+  )
 }
 
 private object HadoopCheckpointStorage {

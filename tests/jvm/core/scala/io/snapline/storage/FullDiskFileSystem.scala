@@ -1,0 +1,23 @@
+package io.snapline.storage
+
+import org.apache.hadoop.fs._
+import org.apache.hadoop.util.Progressable
+
+/** Hadoop's local file system on a disk without room: files can be made, and nothing can be written into them. The kernel says so itself, of /dev/full. */
+final class FullDiskFileSystem extends LocalFileSystem(new FullDiskFileSystem.Raw)
+
+private object FullDiskFileSystem {
+  private final class Raw extends RawLocalFileSystem {
+    override def create(
+        path: Path,
+        overwrite: Boolean,
+        buffer: Int,
+        replication: Short,
+        block: Long,
+        progress: Progressable
+    ): FSDataOutputStream = {
+      super.create(path, overwrite, buffer, replication, block, progress).close()
+      append(new Path("/dev/full"), buffer, progress)
+    }
+  }
+}
