@@ -27,9 +27,10 @@ private[plugin] final class BroadcastBoard {
   }
 
   private def describe(batch: Batch, state: Int): String = {
-    val name = batch.reports.values.head(state)._1
-    val groups = batch.reports.toSeq
-      .groupBy { case (_, sums) => (sums(state)._2, sums(state)._3) }.toSeq
+    val of = batch.reports.toSeq.flatMap { case (partition, sums) => sums.lift(state).map((partition, _)) }
+    val name = of.head._2._1
+    val groups = of
+      .groupBy { case (_, (_, entries, hash)) => (entries, hash) }.toSeq
       .map { case (sum, partitions) => (sum, partitions.map(_._1).sorted) }
       .sortBy(_._2.head)
     val texts = groups.map { case ((entries, hash), partitions) =>

@@ -4,6 +4,7 @@ import java.util.{Collections, Map => JavaMap}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
+import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.{Acknowledgement, Decline}
 import io.snapline.spark.SparkLineCheck
@@ -17,6 +18,7 @@ class SnaplinePlugin extends SparkPlugin {
   override def driverPlugin(): DriverPlugin = new DriverPlugin {
     private val memory = new DriverMemory
     private val broadcasts = new BroadcastBoard
+    private val log = LoggerFactory.getLogger(classOf[SnaplinePlugin])
 
     override def init(context: SparkContext, plugin: PluginContext): JavaMap[String, String] = {
       Checkpointing.open(plugin, () => CheckpointsUi.open(context))
@@ -27,7 +29,15 @@ class SnaplinePlugin extends SparkPlugin {
       new CheckpointMetrics(() => Checkpointing.histories, () => memory.used).register(plugin.metricRegistry())
 
     /** On Spark's one dispatcher thread: whatever takes time is put off. Answers whether the store may build its next snapshot on this one. */
-    override def receive(message: AnyRef): AnyRef = message match {
+    override def receive(message: AnyRef): AnyRef = MessageCheck.refusal(message) match {
+      case Some(what) =>
+        log.warn(s"A message is refused that no executor of this version sends: its $what is not what it may be.")
+        // What asks for bytes or a comparison takes a text for the reason why there are none.
+        if (message.isInstanceOf[Acknowledgement]) java.lang.Boolean.FALSE else s"the driver refuses the message: $what"
+      case None => answer(message)
+    }
+
+    private def answer(message: AnyRef): AnyRef = message match {
       case ack: Acknowledgement => Boolean.box(Checkpointing.acknowledged(ack))
       case decline: Decline =>
         Checkpointing.declined(decline)
@@ -35,7 +45,7 @@ class SnaplinePlugin extends SparkPlugin {
       case report: HoldersReport => Checkpointing.held(report).map(_.text).toArray
       case asked: DriverMessage => memory.answer(asked)
       case report: BroadcastReport => broadcasts.take(report)
-      case _ => java.lang.Boolean.FALSE
+      case other => throw new InternalError(s"$other passed the check of messages.")
     }
 
     override def shutdown(): Unit = {
