@@ -1,8 +1,8 @@
 """Runs every drill of the project, again and again for a given time: `integration/run drills`.
 
-Each drill is run at least once, however long that takes; then the one that has had the least time so far, as long as
-there is time for it. The status is 1 if a row was wrong or a drill failed. Logs and pytest's reports are in
-build/drills, and what a run that failed has left there too.
+Each drill is run once, in their order; then the one that has had the least time so far, as long as there is time for
+it. Ctrl-C ends it with the table of what is done. The status is 1 if a row was wrong or a drill failed. Logs and
+pytest's reports are in build/drills, and what a run that failed has left there too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BUILD = ROOT / "build" / "drills"
 def options(arguments: Sequence[str]) -> argparse.Namespace:
     names = ", ".join(drill.name for drill in DRILLS)
     parser = argparse.ArgumentParser(prog="integration/run drills", description=__doc__.partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=0, help="no run is begun after so many; 0: each drill once")
+    parser.add_argument("--minutes", type=float, help="no run is begun after so many; without it: each drill once")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the first run of each drill")
     parser.add_argument("--only", metavar="NAME,…", help=names)
     parser.add_argument("--without", metavar="NAME,…", default="")
@@ -77,7 +77,7 @@ def main() -> int:
     shutil.rmtree(BUILD, ignore_errors=True)
     BUILD.mkdir(parents=True)
     print(f"seed {wanted.seed}: {' '.join(drill.name for drill in wanted.drills)}", flush=True)
-    deadline = time.monotonic() + 60 * wanted.minutes
+    deadline = time.monotonic() + 60 * (wanted.minutes or 0)
     runs: dict[str, list[Run]] = {}
 
     def run_next(drill: Drill) -> None:
@@ -89,13 +89,22 @@ def main() -> int:
         last = runs[drill.name][-1]
         return last.tally.rows > 0 and time.monotonic() + last.seconds < deadline
 
-    for drill in wanted.drills:
-        run_next(drill)
-    while shortest := min(filter(fits, wanted.drills), key=lambda drill: seconds(runs[drill.name]), default=None):
-        run_next(shortest)
+    try:
+        for drill in wanted.drills:
+            if wanted.minutes is None or time.monotonic() < deadline:
+                run_next(drill)
+        begun = [drill for drill in wanted.drills if drill.name in runs]
+        while shortest := min(filter(fits, begun), key=lambda drill: seconds(runs[drill.name]), default=None):
+            run_next(shortest)
+    except KeyboardInterrupt:
+        print("ended by hand", flush=True)
     every = [each for there in runs.values() for each in there]
-    print(f"\n{table(every)}")
-    return int(any(each.failures or each.tally.wrong for each in every))
+    if every:
+        print(f"\n{table(every)}")
+    not_begun = [drill.name for drill in wanted.drills if not runs.get(drill.name)]
+    if not_begun:
+        print(f"not run: {', '.join(not_begun)}")
+    return int(not every or any(each.failures or each.tally.wrong for each in every))
 
 
 def seconds(runs: Sequence[Run]) -> float:

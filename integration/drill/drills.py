@@ -33,6 +33,7 @@ DRILLS = (
     Drill("damage", (f"{HERE}/test_damage.py",)),
     Drill("outage", (f"{HERE}/test_query_fails.py",)),
     Drill("full-disk", (f"{HERE}/test_full_disk.py",)),
+    Drill("clock", (f"{HERE}/test_clock_jumps.py",)),
     Drill("kafka", (f"{SYSTEMS}/test_kafka.py",)),
     Drill("hdfs", (f"{SYSTEMS}/test_hdfs.py",)),
     Drill("s3", (f"{SYSTEMS}/test_s3.py",)),

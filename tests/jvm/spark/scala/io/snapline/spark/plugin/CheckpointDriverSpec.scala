@@ -157,7 +157,7 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
       1,
       0,
       1,
-      "DELETE_ON_CANCELLATION",
+      "RETAIN_ON_FAILURE",
       "EXACTLY_ONCE",
       ""
     )

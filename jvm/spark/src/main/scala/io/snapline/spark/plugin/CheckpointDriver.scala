@@ -47,6 +47,7 @@ final class CheckpointDriver private[plugin] (
   private val deletions = new Deletions(deleteOwn, folder.root.toString)
   private val claim = new DriverClaim(folder.claims, holder)
   private val watch = new BatchWatch
+  private val clock = new SteadyClock
   private var coordinator: CheckpointCoordinator = _
   private var lost: LostAcknowledgements = _
   private var run: Option[UUID] = None
@@ -317,7 +318,7 @@ final class CheckpointDriver private[plugin] (
 
   // ---- acting
 
-  private def now: Long = System.currentTimeMillis()
+  private def now: Long = clock.nowMs
 
   private def event(what: String)(transition: => Seq[Action]): Unit =
     try synchronized(if (coordinator != null) enqueue(transition))
