@@ -7,10 +7,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from pyspark.sql import DataFrame
 
-from snapline_bench import cpu, engines, provider
+from snapline_bench import cpu, engines, provider, pyflink
 from snapline_bench.events import KeyedEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
@@ -22,12 +23,14 @@ NATIVE = "native"
 ROW = "row"
 PANDAS = "pandas"
 ARROW = "arrow"
-NAMES = (NATIVE, ROW, PANDAS, OURS, ARROW)
+NAMES = (NATIVE, ROW, PANDAS, OURS, ARROW, *pyflink.NAMES)
+# Engines that take minutes for what others do in a second.
+SLOW = (ROW, PANDAS, pyflink.PROCESS)
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """`slow_rows`, `slow_batches`: for the two engines of Spark, which take minutes for what others do in a second."""
+    """`slow_rows`, `slow_batches`: for the slow engines."""
 
     keys: int
     entries: int = 0
@@ -53,7 +56,7 @@ FIGURES = {
 }
 
 
-def goals(element: float, arrow: float, row: float, pandas: float, native: float) -> list[Goal]:
+def goals(element: float, arrow: float, row: float, pandas: float, native: float, flink: float) -> list[Goal]:
     """The most CPU a row may cost, and the ratios to what stands beside it in the run."""
     return [
         Goal("cpu_us_row", Part.ABSOLUTE, "", element),
@@ -61,17 +64,20 @@ def goals(element: float, arrow: float, row: float, pandas: float, native: float
         Goal("cpu_us_row", Part.WHOLE, ROW, 1 / row),
         Goal("cpu_us_row", Part.WHOLE, PANDAS, 1 / pandas),
         Goal("cpu_us_row", Part.WHOLE, NATIVE, native),
+        Goal("cpu_us_row", Part.WHOLE, pyflink.THREAD, 1 / flink),
+        Goal("cpu_us_row", Part.WHOLE, pyflink.PROCESS, None),
         Goal("wall_us_row", Part.WHOLE, NATIVE, None),
+        Goal("wall_us_row", Part.WHOLE, pyflink.THREAD, None),
     ]
 
 
-FEW_GOALS = goals(4, 2, 8, 25, 1.3)
-MANY_GOALS = goals(10, 7, 20, 100, 1.0)
-MAP_GOALS = goals(12, 6, 15, 80, 1.0)
+FEW_GOALS = goals(4, 2, 8, 25, 1.3, 10)
+MANY_GOALS = goals(10, 7, 20, 100, 1.0, 5)
+MAP_GOALS = goals(12, 6, 15, 80, 1.0, 4)
 
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
-    """The engines named: Spark's on its RocksDB provider, Snapline's on its own."""
+    """The engines named: Spark's on its RocksDB provider, Snapline's on its own, PyFlink's where it is to be had."""
     spark = {name: Provider(name, name, provider.ROCKSDB.class_name) for name in (NATIVE, ROW, PANDAS)}
     found = provider.find_snapline_jar(jar)
     if found is None:
@@ -79,7 +85,15 @@ def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list
     ours = {**settings, "spark.sql.extensions": "io.snapline.spark.SnaplineExtension"}
     store = provider.snapline_provider(found, ours)
     known = spark | {name: Provider(name, name, store.class_name, store.settings, store.jars) for name in (OURS, ARROW)}
+    if set(names) & set(pyflink.NAMES):
+        known |= {each.name: each for each in pyflink.providers()}
     return [known[name] for name in names if name in known]
+
+
+Parts = tuple[list[Path], list[Path]]
+"""Batches to warm up with, and those to measure."""
+Measured = tuple[cpu.Usage, float, list[dict[str, Any]]]
+"""What was used, how many milliseconds a batch took, and the batches."""
 
 
 def transform(engine: str, entries: int) -> Workload:
@@ -93,25 +107,15 @@ def transform(engine: str, entries: int) -> Workload:
 def measure(job: Job) -> Result:
     sizes = Sizes(**job.sizes)
     engine = job.provider.name
-    slow = engine in (ROW, PANDAS)
-    rows = sizes.slow_rows if slow and (engine == PANDAS or sizes.slow_rows == sizes.rows) else sizes.rows
+    slow = engine in SLOW
+    rows = sizes.slow_rows if slow and (engine != ROW or sizes.slow_rows == sizes.rows) else sizes.rows
     warm_up, count = (1, sizes.slow_batches) if slow else (sizes.warm_up, sizes.batches)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     batches = prepare(KeyedEvents(rows, sizes.keys, sizes.entries, sizes.warm_up + sizes.batches), job.data)
-    spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
-    stream = Stream(spark, transform(engine, sizes.entries), job.scratch, job.scratch / "checkpoint")
-    stream.land(batches[:warm_up])
-    stream.start()
-    stream.drain()
-    before = cpu.read()
-    stream.land(batches[warm_up : warm_up + count])
-    measured = [summary(progress) for progress in stream.drain()]
-    usage = cpu.read().since(before)
-    stream.stop()
-    spark.stop()
-    events = sum(batch["rows"] for batch in measured)
-    assert events == rows * count, f"{events} rows in {len(measured)} batches"
-    wall = median(batch["wall_ms"] for batch in measured)
+    parts = batches[:warm_up], batches[warm_up : warm_up + count]
+    run = _measure_flink if engine in pyflink.NAMES else _measure_spark
+    usage, wall, measured = run(job, sizes, rows, parts)
+    events = rows * count
     return {
         "figures": {
             "cpu_us_row": usage.cpu_s / events * 1e6,
@@ -122,3 +126,27 @@ def measure(job: Job) -> Result:
         },
         "batches": measured,
     }
+
+
+def _measure_spark(job: Job, sizes: Sizes, rows: int, parts: Parts) -> Measured:
+    spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
+    stream = Stream(spark, transform(job.provider.name, sizes.entries), job.scratch, job.scratch / "checkpoint")
+    stream.land(parts[0])
+    stream.start()
+    stream.drain()
+    before = cpu.read()
+    stream.land(parts[1])
+    measured = [summary(progress) for progress in stream.drain()]
+    usage = cpu.read().since(before)
+    stream.stop()
+    spark.stop()
+    events = sum(batch["rows"] for batch in measured)
+    assert events == rows * len(parts[1]), f"{events} rows in {len(measured)} batches"
+    return usage, median(batch["wall_ms"] for batch in measured), measured
+
+
+def _measure_flink(job: Job, sizes: Sizes, rows: int, parts: Parts) -> Measured:
+    """The time of as many rows as a batch has: Flink knows no batches."""
+    told = [(sorted(file for batch in part for file in batch.iterdir()), rows * len(part)) for part in parts]
+    usage = pyflink.run_job(job.provider, sizes.entries, told, job.scratch)
+    return usage, usage.elapsed_s * 1e3 / len(parts[1]), []
