@@ -28,7 +28,7 @@ def main() -> None:
     settings = dict(pair.split("=", 1) for pair in args.conf)
     names = args.providers.split(",") if args.providers else list(bench.names)
     providers = bench.choose(names, args.jar, settings)
-    given = {name: getattr(args, name) for name in ("batches", "maintenance", "memory")}
+    given = {name: getattr(args, name) for name in ("batches", "maintenance", "memory", "minutes")}
     overrides = {name: value for name, value in given.items() if value is not None}
     if foreign := overrides.keys() - bench.sizes.keys():
         raise SystemExit(f"{bench.name} knows no {', '.join(foreign)}")
@@ -85,6 +85,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--batches", type=int, help="measured batches (aggregation, incremental)")
     parser.add_argument("--maintenance", help="Spark's maintenance interval (aggregation)")
     parser.add_argument("--memory", help="the driver's heap (aggregation, incremental)")
+    parser.add_argument("--minutes", type=float, help="how long it runs (soak)")
     parser.add_argument("--show", type=Path, metavar="RESULT", help="print the tables of a stored result again")
     return parser.parse_args()
 

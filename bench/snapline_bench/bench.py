@@ -22,6 +22,7 @@ from snapline_bench import (
     savepoint,
     skew,
     slow,
+    soak,
     tab,
     workers,
 )
@@ -106,6 +107,7 @@ AT_LEAST_ONCE = bench_of("at-least-once", at_least_once)
 SKEW = bench_of("skew", skew)
 SAVEPOINT = bench_of("savepoint", savepoint)
 RESCALE = bench_of("rescale", rescale)
+SOAK = bench_of("soak", soak)
 BENCHES = {
     bench.name: bench
     for bench in (
@@ -124,5 +126,6 @@ BENCHES = {
         SKEW,
         SAVEPOINT,
         RESCALE,
+        SOAK,
     )
 }

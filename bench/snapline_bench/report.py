@@ -12,6 +12,9 @@ from snapline_bench.goal import Goal, Medians, Part
 
 Run = dict[str, Any]
 
+# Figures that fit side by side; with more of them each has a line.
+WIDE = 12
+
 # Cores that other processes may keep busy during a run before its times mean little.
 QUIET = 0.3
 
@@ -58,6 +61,14 @@ def show(bench: str, runs: list[Run], titles: dict[str, str], parts: tuple[str, 
 
 def figures_table(bench: str, runs: list[Run], medians: Medians, titles: dict[str, str]) -> Table:
     table = Table(title=f"{bench}: median (least - most) over the runs")
+    if len(titles) > WIDE:
+        table.add_column("")
+        for provider in medians:
+            table.add_column(provider, justify="right")
+        for name, title in titles.items():
+            cells = [spread(medians[provider][name], figures_of(runs, provider)[name]) for provider in medians]
+            table.add_row(title, *cells)
+        return table
     table.add_column("provider")
     table.add_column("runs", justify="right")
     for title in titles.values():

@@ -1,0 +1,243 @@
+"""A query that runs long, with a driver that is killed now and then: does anything grow, and is every row right?"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from snapline_bench import cpu, sampling
+from snapline_bench.flat import Point, trend
+from snapline_bench.goal import Goal, Part
+from snapline_bench.job import Job, Result
+from snapline_bench.provider import OURS, Provider
+from snapline_bench.snapline_only import sessions
+from snapline_bench.soak_rows import Bursts, differences
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """
+    `lives`: how many there are about; the moments of the kills are drawn at random. `settle_s`: at the beginning of a
+    life nothing counts of what a process holds. `every_s`: between two samples. `pace_s`: a batch starts no more often.
+    """
+
+    minutes: float = 30.0
+    lives: int = 8
+    settle_s: float = 60.0
+    every_s: float = 5.0
+    pace_s: float = 0.5
+    interval_s: float = 5.0
+    seed: int = 11
+    memory: str = "1g"
+
+
+QUICK = Sizes(minutes=2.5, lives=2, settle_s=20.0)
+REPS = 1
+NAMES = (OURS,)
+MB = 1e6
+# No kill after this share of the time.
+LAST = 0.9
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Something that is sampled. `of_process`: it begins anew with a life."""
+
+    title: str
+    unit: float
+    bound: float
+    of_process: bool
+
+
+KINDS = {
+    "jvm_rss": Kind("RSS of the driver's JVM, MB", MB, 0.1, True),
+    "python_rss": Kind("RSS of all Pythons, MB", MB, 0.1, True),
+    "heap": Kind("heap after GC, MB", MB, 0.1, True),
+    "rocksdb": Kind("RocksDB memory, MB", MB, 0.1, True),
+    "descriptors": Kind("open descriptors", 1, 0.1, True),
+    "local_bytes": Kind("local disk, MB", MB, 0.1, True),
+    "checkpoint_files": Kind("checkpoint folder, files", 1, 0.1, False),
+    "checkpoint_bytes": Kind("checkpoint folder, MB", MB, 0.1, False),
+}
+FIGURES = {
+    "kills": "kills",
+    "batches": "batches",
+    "windows": "rows of output, all checked",
+    "restart_s": "start to first new batch, s",
+    **{name: kind.title for name, kind in KINDS.items()},
+    **{f"{name}_growth": f"growth of {kind.title.rpartition(',')[0] or kind.title}" for name, kind in KINDS.items()},
+    "others": "other load, cores",
+}
+GOALS = [Goal(f"{name}_growth", Part.ABSOLUTE, "", kind.bound) for name, kind in KINDS.items()]
+
+
+def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
+    if jar is not None or settings:
+        raise SystemExit("soak runs the package as it is, without --jar and --conf")
+    return sessions(names, {OURS: "Snapline"}, jar, settings)
+
+
+class Life:
+    """A driver's process group: started here, and ended here, by SIGKILL or by its own."""
+
+    def __init__(self, number: int, sizes: Sizes, folder: Path) -> None:
+        self.number = number
+        self.local = folder / f"local-{number}"
+        self.said = folder / f"said-{number}.json"
+        self._stop = folder / f"stop-{number}"
+        self._checkpoint = folder / "checkpoint"
+        self.reached = self.batches()
+        orders = {
+            "bursts": asdict(Bursts()),
+            "memory": sizes.memory,
+            "pace_s": sizes.pace_s,
+            "interval_s": sizes.interval_s,
+            "every_s": sizes.every_s,
+            "local": str(self.local),
+            "said": str(self.said),
+            "stop": str(self._stop),
+            "output": str(folder / "output.db"),
+            "checkpoint": str(self._checkpoint),
+        }
+        told = folder / f"orders-{number}.json"
+        told.write_text(json.dumps(orders))
+        self.started = time.monotonic()
+        self.went_on: float | None = None
+        self._last: dict[str, Any] = {}
+        self._popen = subprocess.Popen(
+            [sys.executable, "-m", "snapline_bench.soak_life", str(told)], cwd=folder, start_new_session=True
+        )
+
+    def batches(self) -> int:
+        """That are committed; fewer for a while, when a replay hides entries of the log."""
+        try:
+            names = os.listdir(self._checkpoint / "commits")  # noqa: PTH208
+        except FileNotFoundError:
+            return 0
+        return 1 + max((int(name) for name in names if name.isdigit()), default=-1)
+
+    def look(self) -> None:
+        """
+        Raises:
+            AssertionError: it has ended by itself.
+        """
+        assert self._popen.poll() is None, f"life {self.number} ended by itself with {self._popen.returncode}"
+        if self.went_on is None and self.batches() > self.reached:
+            self.went_on = time.monotonic()
+
+    def sample(self) -> dict[str, float | None]:
+        """None: not said anew since the last time."""
+        held = sampling.held(self._popen.pid)
+        files, size = sampling.folder(self._checkpoint)
+        now = json.loads(self.said.read_text()) if self.said.exists() else {}
+        new, self._last = now if now != self._last else {}, now
+        return {
+            **asdict(held),
+            "local_bytes": sampling.folder(self.local)[1],
+            "checkpoint_files": files,
+            "checkpoint_bytes": size,
+            **{name: new.get(name) for name in ("heap", "rocksdb", "keys", "batch")},
+        }
+
+    def kill(self) -> None:
+        os.killpg(self._popen.pid, signal.SIGKILL)
+        self._popen.wait()
+        self._gone()
+
+    def end(self) -> None:
+        self._stop.touch()
+        assert self._popen.wait(timeout=300) == 0, f"life {self.number} did not end well"
+        self._gone()
+
+    def _gone(self) -> None:
+        """Nobody of its group is left: then its local folder goes, as a cluster's node would remove it."""
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                os.killpg(self._popen.pid, 0)
+            except ProcessLookupError:
+                break
+            assert time.monotonic() < deadline, f"life {self.number} left processes"
+            time.sleep(0.05)
+        shutil.rmtree(self.local, ignore_errors=True)
+
+
+def measure(job: Job) -> Result:
+    sizes = Sizes(**job.sizes)
+    chance = random.Random(sizes.seed)
+    begun, end = time.monotonic(), sizes.minutes * 60
+    before = cpu.read()
+    samples: list[dict[str, float | None]] = []
+    lives: list[Life] = []
+    while True:
+        life = Life(len(lives), sizes, job.scratch)
+        lives.append(life)
+        live(life, begun, end / sizes.lives * chance.uniform(0.5, 1.5), end, sizes.every_s, samples)
+        (job.scratch / "samples.json").write_text(json.dumps(samples))
+        if time.monotonic() - begun >= end:
+            break
+        life.kill()
+    life.end()
+    usage = cpu.read().since(before)
+    windows, batches = check(job.scratch / "output.db")
+    figures: dict[str, float] = {
+        "kills": len(lives) - 1,
+        "batches": batches,
+        "windows": windows,
+        "restart_s": median(each.went_on - each.started for each in lives if each.went_on is not None),
+        "others": usage.others,
+    }
+    for name, kind in KINDS.items():
+        found = trend(points(samples, name, kind, sizes.settle_s), end)
+        # What could not be measured meets no goal.
+        figures[name] = found.level / kind.unit if found else float("nan")
+        figures[f"{name}_growth"] = found.growth if found else float("nan")
+    return {"figures": figures, "batches": [], "samples": samples}
+
+
+def live(
+    life: Life, begun: float, seconds: float, end: float, every_s: float, samples: list[dict[str, float | None]]
+) -> None:
+    """So long after its first new batch, or to the end if that is near; a life without a new batch is no life."""
+    due = 0.0
+    while life.went_on is None or time.monotonic() < begun + end:
+        life.look()
+        if life.went_on is not None:
+            now = time.monotonic()
+            since = now - life.went_on
+            # The last life lives on: one that is too short to do anything would show nothing.
+            if since >= seconds and now - begun < end * LAST:
+                return
+            if now >= due:
+                due = now + every_s
+                samples.append({"at": now - begun, "life": life.number, "since": since, **life.sample()})
+        time.sleep(0.1)
+
+
+def points(samples: list[dict[str, Any]], name: str, kind: Kind, settle_s: float) -> list[Point]:
+    if not kind.of_process:
+        return [Point(each["at"], each[name]) for each in samples]
+    settled = [each for each in samples if each["since"] >= settle_s and each[name] is not None]
+    return [Point(each["at"], each[name], int(each["life"])) for each in settled]
+
+
+def check(output: Path) -> tuple[int, int]:
+    """Rows of output and batches; all of them are right."""
+    with sqlite3.connect(output) as db:
+        found = db.execute("select start, bucket, rows, numbers, firsts from windows").fetchall()
+        first, last, count = db.execute("select min(id), max(id), count(*) from batches").fetchone()
+    assert (first, last) == (0, count - 1), f"{count} batches from {first} to {last}"
+    wrong = differences(found, Bursts(), count)
+    assert not wrong, f"{len(wrong)} differences: {wrong[:10]}"
+    return len(found), count
