@@ -17,4 +17,7 @@ object StoreMaintenance {
     providers.foreach(_.doMaintenance())
     providers.size
   }
+
+  /** Closes every loaded store, so that those of one query take nothing from the next. */
+  def unload(): Unit = StateStore.stop()
 }

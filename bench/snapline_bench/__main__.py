@@ -1,4 +1,5 @@
-"""`bench/run NAME [--reps N] [--quick]`: runs a bench, stores its result as JSON, prints its tables."""
+"""`bench/run NAME [--reps N] [--quick]`: runs a bench, stores its result as JSON, prints its tables. `bench/run all`
+runs every bench, and makes one report."""
 
 from __future__ import annotations
 
@@ -6,10 +7,11 @@ import argparse
 import json
 import os
 import time
+from dataclasses import asdict
 from pathlib import Path
 
-from snapline_bench import machine
-from snapline_bench.bench import BENCHES
+from snapline_bench import everything, machine
+from snapline_bench.bench import BENCHES, Bench
 from snapline_bench.goal import Goal
 from snapline_bench.report import medians_of, show, state_parts
 from snapline_bench.rounds import Rounds
@@ -20,11 +22,18 @@ BUILD = ROOT / "build" / "bench"
 
 def main() -> None:
     args = arguments()
+    if args.name == "all":
+        only = args.only.split(",") if args.only else list(BENCHES)
+        raise SystemExit(everything.run(ROOT, only, args.quick, args.minutes, args.fresh))
     bench = BENCHES[args.name]
     if args.show is not None:
-        show(bench.name, json.loads(args.show.read_text())["runs"], bench.figures, bench.state_part, bench.goals)
+        show(bench, json.loads(args.show.read_text())["runs"])
         return
     os.environ["PYTHONPATH"] = str(ROOT / "bench")  # children start in another folder
+    run(bench, args)
+
+
+def run(bench: Bench, args: argparse.Namespace) -> None:
     settings = dict(pair.split("=", 1) for pair in args.conf)
     names = args.providers.split(",") if args.providers else list(bench.names)
     providers = bench.choose(names, args.jar, settings)
@@ -38,7 +47,7 @@ def main() -> None:
     if not runs:
         raise SystemExit(1)
     medians = medians_of(runs)
-    path = BUILD / "results" / f"{bench.name}-{time.strftime('%Y%m%d-%H%M%S')}.json"
+    path = args.result or BUILD / "results" / f"{bench.name}-{time.strftime('%Y%m%d-%H%M%S')}.json"
     path.parent.mkdir(exist_ok=True)
     result = {
         "bench": bench.name,
@@ -50,13 +59,14 @@ def main() -> None:
         "medians": medians,
         "state_part": state_parts(medians, bench.state_part),
         "goals": [stand(goal, goal.value(medians)) for goal in bench.goals],
+        "sheets": [asdict(sheet) for sheet in bench.sheets(runs)],
         "runs": runs,
     }
     path.write_text(json.dumps(result, indent=1))
-    show(bench.name, runs, bench.figures, bench.state_part, bench.goals)
+    show(bench, runs)
     if args.quick:
         print("quick sizes: the goals are about the full ones")
-    print(f"result: {path.relative_to(ROOT)}")
+    print(f"result: {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}")
     if rounds.failed:
         raise SystemExit(f"failed: {', '.join(sorted(rounds.failed))}")
 
@@ -64,6 +74,7 @@ def main() -> None:
 def stand(goal: Goal, value: float | None) -> dict[str, str | float | None]:
     return {
         "figure": goal.figure,
+        "of": goal.ours,
         "part": goal.part.value,
         "against": goal.against,
         "limit": goal.limit,
@@ -74,7 +85,7 @@ def stand(goal: Goal, value: float | None) -> dict[str, str | float | None]:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench/run", description=__doc__)
-    parser.add_argument("name", choices=sorted(BENCHES))
+    parser.add_argument("name", choices=["all", *sorted(BENCHES)])
     parser.add_argument("--reps", type=int, help="runs of each provider")
     parser.add_argument("--quick", action="store_true", help="smaller sizes: a look, not a figure to quote")
     parser.add_argument("--providers", help="which (or which engines), separated by commas; all without it")
@@ -85,7 +96,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--batches", type=int, help="measured batches (aggregation, incremental)")
     parser.add_argument("--maintenance", help="Spark's maintenance interval (aggregation)")
     parser.add_argument("--memory", help="the driver's heap (aggregation, incremental)")
-    parser.add_argument("--minutes", type=float, help="how long it runs (soak)")
+    parser.add_argument("--minutes", type=float, help="how long it runs (soak; all: how long soak does)")
+    parser.add_argument("--only", help="all: these benches, separated by commas")
+    parser.add_argument("--fresh", action="store_true", help="all: anew, instead of going on with a run that stopped")
+    parser.add_argument("--result", type=Path, metavar="FILE", help="where the result goes")
     parser.add_argument("--show", type=Path, metavar="RESULT", help="print the tables of a stored result again")
     return parser.parse_args()
 

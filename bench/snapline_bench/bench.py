@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from snapline_bench import (
     rescale,
     restart,
     savepoint,
+    scaling,
     skew,
     slow,
     soak,
@@ -29,6 +31,11 @@ from snapline_bench import (
 from snapline_bench.goal import Goal
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import Provider
+from snapline_bench.sheet import Sheet
+
+
+def no_sheets(runs: list[dict[str, Any]]) -> list[Sheet]:
+    return []
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,12 @@ class Bench:
     goals: list[Goal]
     names: tuple[str, ...] = provider.NAMES
     choose: Callable[[list[str], Path | None, dict[str, str]], list[Provider]] = provider.choose
+    sheets: Callable[[list[dict[str, Any]]], list[Sheet]] = no_sheets
+
+    @property
+    def title(self) -> str:
+        """The first sentence of the module that measures."""
+        return (sys.modules[self.measure.__module__].__doc__ or "").strip().partition("\n")[0]
 
 
 def bench_of(name: str, module: Any) -> Bench:
@@ -58,6 +71,7 @@ def bench_of(name: str, module: Any) -> Bench:
         module.GOALS,
         getattr(module, "NAMES", provider.NAMES),
         getattr(module, "choose", provider.choose),
+        getattr(module, "sheets", no_sheets),
     )
 
 
@@ -108,6 +122,7 @@ SKEW = bench_of("skew", skew)
 SAVEPOINT = bench_of("savepoint", savepoint)
 RESCALE = bench_of("rescale", rescale)
 SOAK = bench_of("soak", soak)
+SCALING = bench_of("scaling", scaling)
 BENCHES = {
     bench.name: bench
     for bench in (
@@ -127,5 +142,6 @@ BENCHES = {
         SAVEPOINT,
         RESCALE,
         SOAK,
+        SCALING,
     )
 }

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -74,6 +75,34 @@ class KeyRange:
 
 
 @dataclass(frozen=True)
+class LoadedEvents:
+    """(key, value): every key once, in batches of `chunk`; then `batches` of `rows` each, with keys drawn at random."""
+
+    keys: int
+    rows: int
+    batches: int
+    chunk: int = 1_000_000
+    seed: int = 8
+
+    def name(self) -> str:
+        return f"loaded-{self.keys}-{self.rows}x{self.batches}-{self.chunk}-{self.seed}"
+
+    @property
+    def loads(self) -> int:
+        return -(-self.keys // self.chunk)
+
+    def tables(self) -> Iterator[pa.Table]:
+        for first in range(0, self.keys, self.chunk):
+            yield self._table(np.arange(first, min(first + self.chunk, self.keys)))
+        draw = np.random.default_rng(self.seed)
+        for _ in range(self.batches):
+            yield self._table(draw.integers(0, self.keys, self.rows))
+
+    def _table(self, keys: np.ndarray) -> pa.Table:
+        return pa.table({"key": pa.array(keys, pa.int64()), "value": pa.array(keys % 1000, pa.int64())})
+
+
+@dataclass(frozen=True)
 class UpdateEvents:
     """(key, seq, payload): batch 0 holds every key once, each later one `changed` of them with new random bytes."""
 
@@ -100,7 +129,7 @@ def update_table(keys: Sequence[int], seq: int, payload: int, draw: random.Rando
     return pa.table({"key": pa.array(keys, pa.int64()), "seq": seqs, "payload": values})
 
 
-def prepare(events: SumEvents | KeyedEvents | KeyRange | UpdateEvents, data: Path) -> list[Path]:
+def prepare(events: SumEvents | KeyedEvents | KeyRange | LoadedEvents | UpdateEvents, data: Path) -> list[Path]:
     """The folders of the batches, in order; made now if they are not there yet."""
     folder = data / events.name()
     if not folder.exists():

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pyspark
 
+from snapline_bench import venv
 from snapline_bench.cpu import Usage
 from snapline_bench.provider import Provider
 
-BENCH = Path(__file__).parent.parent
-VENV = BENCH.parent / "build" / "bench" / "pyflink-venv"
-REQUIREMENTS = BENCH / "pyflink" / "requirements.txt"
-JOB = BENCH / "pyflink" / "keyed_sum.py"
+REQUIREMENTS = venv.BENCH / "pyflink" / "requirements.txt"
+JOB = venv.BENCH / "pyflink" / "keyed_sum.py"
 # Of these a build from sources would take longer than the bench, and mostly fail.
 BINARY = "apache-flink,apache-beam,grpcio,numpy,pandas,pemja,pyarrow"
 # The reader of Parquet files is no part of PyFlink; Hadoop's classes, which it needs, are among Spark's jars.
@@ -32,42 +30,25 @@ NAMES = (PROCESS, THREAD)
 def providers() -> list[Provider]:
     """Both modes; none, and a line that says why, where PyFlink cannot be installed."""
     try:
-        jars = installed()
-    except NotInstalled as reason:
+        python, *jars = installed()
+    except venv.NotInstalled as reason:
         print(f"pyflink: {reason}; running without it")
         return []
-    return [Provider(name, name, "", {"mode": name.removeprefix("pyflink-")}, jars) for name in NAMES]
-
-
-class NotInstalled(Exception):
-    """PyFlink is not to be had on this machine."""
+    settings = {name: {"mode": name.removeprefix("pyflink-"), "python": python} for name in NAMES}
+    return [Provider(name, name, "", settings[name], tuple(jars)) for name in NAMES]
 
 
 @cache
 def installed() -> tuple[str, ...]:
     """
     Returns:
-        the jars that the job needs beside those of PyFlink.
+        its interpreter, and then the jars that the job needs beside those of PyFlink.
     """
-    stamp = VENV / "stamp"
-    wanted = f"{sys.version}\n{REQUIREMENTS.read_text()}"
-    if not stamp.is_file() or stamp.read_text() != wanted:
-        print(f"pyflink: installing into {VENV.relative_to(BENCH.parent)}, once; it is large", flush=True)
-        run(sys.executable, "-m", "venv", "--clear", str(VENV))
-        pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        run(*pip, "--only-binary", BINARY, "-r", str(REQUIREMENTS))
-        stamp.write_text(wanted)
-    version = run(str(VENV / "bin" / "python"), "-c", "import pyflink.version as v; print(v.__version__)").strip()
+    python = str(venv.make("pyflink-venv", REQUIREMENTS, BINARY))
+    version = venv.run(python, "-c", "import pyflink.version as v; print(v.__version__)").strip()
     spark_jars = Path(pyspark.__file__).parent / "jars"
-    return (from_maven(PARQUET + version), *(str(next(spark_jars.glob(f"{name}-*.jar"))) for name in FROM_SPARK))
-
-
-def run(*command: str) -> str:
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    if ended.returncode != 0:
-        said = [line for line in ended.stderr.splitlines() if line.strip()]
-        raise NotInstalled(said[-1] if said else f"{command[0]} ended with {ended.returncode}")
-    return ended.stdout
+    hadoop = [str(jar) for name in FROM_SPARK for jar in spark_jars.glob(f"{name}-*.jar")]
+    return (python, from_maven(PARQUET + version), *hadoop)
 
 
 def from_maven(coordinates: str) -> str:
@@ -77,7 +58,7 @@ def from_maven(coordinates: str) -> str:
 
         return str(MavenContext(timeout=120).create_dependency(coordinates).artifact.resolve())
     except Exception as e:  # jgo has no errors of its own
-        raise NotInstalled(f"{coordinates}: {e}") from e
+        raise venv.NotInstalled(f"{coordinates}: {e}") from e
 
 
 def run_job(provider: Provider, entries: int, parts: list[tuple[list[Path], int]], scratch: Path) -> Usage:
@@ -97,7 +78,8 @@ def run_job(provider: Provider, entries: int, parts: list[tuple[list[Path], int]
     }
     orders.write_text(json.dumps(told))
     jars = os.pathsep.join(provider.jars)
-    environment = {**os.environ, "PYTHONPATH": str(BENCH), "HADOOP_CLASSPATH": jars, "FLINK_LOG_DIR": str(folder)}
-    python = str(VENV / "bin" / "python")
-    subprocess.run([python, str(JOB), str(orders), str(result)], env=environment, cwd=folder, check=True)
+    environment = {**os.environ, "PYTHONPATH": str(venv.BENCH), "HADOOP_CLASSPATH": jars, "FLINK_LOG_DIR": str(folder)}
+    subprocess.run(
+        [provider.settings["python"], str(JOB), str(orders), str(result)], env=environment, cwd=folder, check=True
+    )
     return Usage(**json.loads(result.read_text()))

@@ -8,7 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from snapline_bench.bench import Bench
 from snapline_bench.goal import Goal, Medians, Part
+from snapline_bench.sheet import Sheet, number, spread
 
 Run = dict[str, Any]
 
@@ -44,13 +46,15 @@ def state_parts(medians: Medians, names: tuple[str, ...]) -> Medians:
     }
 
 
-def show(bench: str, runs: list[Run], titles: dict[str, str], parts: tuple[str, ...], goals: list[Goal]) -> None:
+def show(bench: Bench, runs: list[Run]) -> None:
     console = Console(width=150)
     medians = medians_of(runs)
-    console.print(figures_table(bench, runs, medians, titles))
-    if parts and "null" in medians:
-        console.print(state_table(medians, parts, titles))
-    console.print(goals_table(medians, goals, titles))
+    console.print(figures_table(bench.name, runs, medians, bench.figures))
+    if bench.state_part and "null" in medians:
+        console.print(state_table(medians, bench.state_part, bench.figures))
+    for sheet in bench.sheets(runs):
+        console.print(sheet_table(sheet))
+    console.print(goals_table(medians, bench.goals, bench.figures))
     disturbed = [run for run in runs if run["figures"]["others"] > QUIET]
     if disturbed:
         console.print(
@@ -66,7 +70,7 @@ def figures_table(bench: str, runs: list[Run], medians: Medians, titles: dict[st
         for provider in medians:
             table.add_column(provider, justify="right")
         for name, title in titles.items():
-            cells = [spread(medians[provider][name], figures_of(runs, provider)[name]) for provider in medians]
+            cells = [cell(medians[provider][name], figures_of(runs, provider)[name]) for provider in medians]
             table.add_row(title, *cells)
         return table
     table.add_column("provider")
@@ -75,7 +79,7 @@ def figures_table(bench: str, runs: list[Run], medians: Medians, titles: dict[st
         table.add_column(title, justify="right")
     for provider, figures in medians.items():
         every = figures_of(runs, provider)
-        cells = [spread(figures[name], every[name]) for name in titles]
+        cells = [cell(figures[name], every[name]) for name in titles]
         table.add_row(provider, str(len(next(iter(every.values())))), *cells)
     return table
 
@@ -99,6 +103,15 @@ def state_table(medians: Medians, names: tuple[str, ...], titles: dict[str, str]
     return table
 
 
+def sheet_table(sheet: Sheet) -> Table:
+    table = Table(title=sheet.title)
+    for number_of, column in enumerate(sheet.columns):
+        table.add_column(column, justify="right" if number_of else "left")
+    for row in sheet.rows:
+        table.add_row(*row)
+    return table
+
+
 def goals_table(medians: Medians, goals: list[Goal], titles: dict[str, str]) -> Table:
     table = Table(title="goals: ratios of medians")
     for column in ("figure", "part", "of", "against", "is", "goal", ""):
@@ -106,17 +119,11 @@ def goals_table(medians: Medians, goals: list[Goal], titles: dict[str, str]) -> 
     for goal in goals:
         value = goal.value(medians)
         against = "" if goal.part is Part.ABSOLUTE else goal.against
-        is_now = "" if value is None else f"{value:.2f}"
+        is_now = "" if value is None else number(value)
         limit = "" if goal.limit is None else f"<= {goal.limit:g}"
         table.add_row(titles[goal.figure], goal.part.value, goal.ours, against, is_now, limit, goal.verdict(value))
     return table
 
 
-def spread(middle: float, every: list[float]) -> str:
-    if len(every) == 1:
-        return number(middle)
-    return f"{number(middle)} ({number(min(every))} - {number(max(every))})"
-
-
-def number(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}"
+def cell(middle: float, every: list[float]) -> str:
+    return spread(middle, min(every), max(every))

@@ -21,6 +21,7 @@ from snapline_bench.flat import Point, trend
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import OURS, Provider
+from snapline_bench.sheet import Sheet, number
 from snapline_bench.snapline_only import sessions
 from snapline_bench.soak_rows import Bursts, differences
 
@@ -204,6 +205,16 @@ def measure(job: Job) -> Result:
         figures[name] = found.level / kind.unit if found else float("nan")
         figures[f"{name}_growth"] = found.growth if found else float("nan")
     return {"figures": figures, "batches": [], "samples": samples}
+
+
+def sheets(runs: list[dict[str, Any]]) -> list[Sheet]:
+    rows = []
+    for run in runs:
+        for name, kind in KINDS.items():
+            level, growth = run["figures"][name], run["figures"][f"{name}_growth"]
+            verdict = "met" if growth <= kind.bound else "MISSED"
+            rows.append((kind.title, number(level), f"{growth:+.1%}", f"{kind.bound:.0%}", verdict))
+    return [Sheet("the second half of the run", ("", "mean", "growth", "at most", ""), rows)]
 
 
 def live(
