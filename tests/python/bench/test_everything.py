@@ -1,6 +1,7 @@
 # mypy: disable-error-code="import-not-found"
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from snapline_bench import everything, venv
@@ -21,14 +22,14 @@ class Tree:
         monkeypatch.setattr(everything, "commit", lambda _: self.commit)
         monkeypatch.setattr(everything.machine, "describe", lambda: {"cores": 2})
 
-    def run(self, only: list[str] = NAMES, quick: bool = True, fresh: bool = False) -> int:
+    def run(self, only: list[str] = NAMES, quick: bool = True, fresh: bool = False) -> Any:
         self.ran = []
         return everything.run(self.root, only, quick, None, fresh)
 
     def folders(self) -> list[Path]:
         return sorted((self.root / "build" / "bench" / "all").iterdir())
 
-    def report(self) -> dict:
+    def report(self) -> Any:
         return json.loads((self.folders()[-1] / "report.json").read_text())
 
     def _one(self, root: Path, folder: Path, name: str, quick: bool, minutes: float | None) -> str:

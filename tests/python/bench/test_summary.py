@@ -1,6 +1,7 @@
 # mypy: disable-error-code="import-not-found"
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from snapline_bench.bench import BENCHES
@@ -9,7 +10,7 @@ from snapline_bench.goal import Goal, Part
 from snapline_bench.summary import finite, summary
 
 
-def run(provider: str, rep: int, cpu: float, others: float = 0.1) -> dict:
+def run(provider: str, rep: int, cpu: float, others: float = 0.1) -> dict[str, Any]:
     figures = dict.fromkeys(BENCHES["aggregation"].figures, 1.0)
     return {"provider": provider, "rep": rep, "figures": {**figures, "cpu_us_event": cpu, "others": others}}
 
@@ -20,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def summed(folder: Path, *names: str) -> dict:
+def summed(folder: Path, *names: str) -> Any:
     found = summary(folder, [BENCHES[name] for name in names])
     json.dumps(found, allow_nan=False)
     return found
