@@ -3,6 +3,7 @@ killed, says now and then what it holds inside, and ends when the file that it i
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sqlite3
@@ -81,6 +82,12 @@ def session(orders: dict[str, Any]) -> SparkSession:
     # A heap that is there whole from the beginning: what the JVM's memory gains later is none of it.
     java = f"-Xms{orders['memory']} -XX:+AlwaysPreTouch -Djava.io.tmpdir={orders['local']}"
     settings = {
+        # What Spark's UI remembers, and the row table, are bounded: small enough to be full after a minute or two.
+        "spark.ui.retainedJobs": "20",
+        "spark.ui.retainedStages": "20",
+        "spark.ui.retainedTasks": "100",
+        "spark.sql.ui.retainedExecutions": "20",
+        "spark.snapline.state.backend.row-table.memory-fraction": "0.05",
         "spark.ui.enabled": "false",
         "spark.local.dir": orders["local"],
         "spark.driver.memory": orders["memory"],
@@ -97,6 +104,8 @@ def session(orders: dict[str, Any]) -> SparkSession:
 
 
 def inside(spark: SparkSession, progress: dict[str, Any]) -> dict[str, float]:
+    # The frames that foreachBatch was given go in circles in Python, and each holds a batch's plan in the JVM.
+    gc.collect()
     stores = progress["stateOperators"]
     tables = sum(store["customMetrics"]["snaplineRowTableBytes"] for store in stores)
     return {
