@@ -98,8 +98,7 @@ def of_samples(bench: Bench, samples: list[dict[str, Any]], name: str) -> str:
     for life in lives[1:]:
         born = min(sample["at"] for sample in samples if sample["life"] == life) / 60
         axes.axvline(born, color=INK, linewidth=0.5, linestyle=":", alpha=0.6)
-    axes.set_ylim(bottom=0)
-    axes.margins(y=0.15)
+    axes.set_ylim(0, 1.15 * max(sample[name] / unit for sample in samples if sample.get(name) is not None) or 1)
     axes.set_title(title, loc="left")
     axes.set_xlabel("minutes; dotted: first batch after a kill")
     return svg(figure, f"{bench['name']}: {title} over time")
