@@ -90,7 +90,7 @@ RESTART = Bench(
 
 
 def keyed_bench(name: str, sizes: keyed.Sizes, goals: list[Goal]) -> Bench:
-    quick = replace(sizes, warm_up=3, batches=4, slow_rows=10_000, slow_batches=1)
+    quick = replace(sizes, warm_up=2, batches=3, slow_rows=10_000, slow_batches=1)
     return Bench(
         name,
         keyed.measure,

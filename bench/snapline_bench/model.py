@@ -109,9 +109,22 @@ def fit(points: Sequence[Measured]) -> Model:
 def _least_squares(
     columns: Sequence[Sequence[float]], values: Sequence[float], scale: Sequence[float] | None = None
 ) -> list[float]:
-    """Constants of the columns. Whatever comes out negative is taken out, the most negative first, and is 0."""
-    weights = 1 / np.maximum(np.array(values if scale is None else scale, float), 1.0)
-    table, wanted = np.array(columns, float) * weights[:, None], np.array(values, float) * weights
+    """Constants of the columns, for the least errors relative to `scale`; without one, to what they themselves make of
+    it, found in a few rounds: relative to what was measured, whatever was too slow by chance would count less."""
+    table, wanted = np.array(columns, float), np.array(values, float)
+    weights = 1 / np.maximum(wanted if scale is None else np.array(scale, float), 1.0)
+    found = _not_negative(table * weights[:, None], wanted * weights)
+    for _ in range(ROUNDS if scale is None else 0):
+        weights = 1 / np.maximum(table @ found, 1.0)
+        found = _not_negative(table * weights[:, None], wanted * weights)
+    return found.tolist()
+
+
+ROUNDS = 5
+
+
+def _not_negative(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Whatever comes out negative is taken out, the most negative first, and is 0."""
     # A column without an entry has no constant; columns of one size make the solution exact.
     sizes = np.abs(table).max(axis=0)
     kept = [index for index, size in enumerate(sizes) if size > 0]
@@ -122,7 +135,7 @@ def _least_squares(
             found[kept] = solved
             break
         kept.pop(int(np.argmin(solved * sizes[kept])))
-    return found.tolist()
+    return found
 
 
 def residuals(model: Model, points: Sequence[Measured]) -> list[float]:

@@ -68,6 +68,7 @@ def summary_of_goals(benches: Iterable[Bench]) -> str:
     return f"<section class='words'><h2>Goals</h2>{table(('bench', *GOAL_COLUMNS), rows)}</section>"
 
 
+VERDICTS = ("met", "MISSED")
 GOAL_COLUMNS = ("figure", "of", "against", "is", "goal", "")
 
 
@@ -78,11 +79,12 @@ def goal_cells(bench: Bench, goal: dict[str, Any]) -> list[str]:
         against += ", state part"
     limit = "" if goal["limit"] is None else f"≤ {goal['limit']:.3g}"
     value = "" if goal["is"] is None else number(goal["is"])
-    verdict = goal["verdict"] if goal["limit"] is not None else ""
-    return [
-        *map(escape, (figure, goal["of"], against, value, limit)),
-        f"<span class='{verdict.lower()}'>{escape(verdict)}</span>",
-    ]
+    cells = [*map(escape, (figure, goal["of"], against, value, limit))]
+    return [*cells, verdict(goal["verdict"]) if goal["limit"] is not None else ""]
+
+
+def verdict(text: str) -> str:
+    return f"<span class='{text.lower()}'>{text}</span>"
 
 
 def section(bench: Bench, plots: Plots) -> str:
@@ -107,7 +109,7 @@ def section(bench: Bench, plots: Plots) -> str:
     if bench["state_part"]:
         parts.append(state_part(bench))
     for sheet in bench["sheets"]:
-        rows = [[escape(cell) for cell in row] for row in sheet["rows"]]
+        rows = [[verdict(cell) if cell in VERDICTS else escape(cell) for cell in row] for row in sheet["rows"]]
         parts.append(f"<h3>{escape(sheet['title'])}</h3>{table(sheet['columns'], rows)}")
     if bench["goals"]:
         rows = [goal_cells(bench, goal) for goal in bench["goals"]]

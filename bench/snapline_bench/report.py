@@ -15,7 +15,7 @@ from snapline_bench.sheet import Sheet, number, spread
 Run = dict[str, Any]
 
 # Figures that fit side by side; with more of them each has a line.
-WIDE = 12
+WIDE = 9
 
 # Cores that other processes may keep busy during a run before its times mean little.
 QUIET = 0.3

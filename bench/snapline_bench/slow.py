@@ -52,7 +52,7 @@ class Sizes:
         return SumEvents(self.rows, self.keys, self.warm_up + self.batches)
 
 
-QUICK = Sizes(batches=40, warm_up=5)
+QUICK = Sizes(batches=25, warm_up=5)
 REPS = 3
 WORKLOAD = Workload("key bigint, value bigint", lambda events: events.groupBy("key").agg(F.sum("value").alias("sum")))
 FIGURES = {

@@ -69,8 +69,8 @@ KINDS = {
     "rocksdb": Kind("RocksDB memory, MB", MB, 0.1, True),
     "descriptors": Kind("open descriptors", 1, 0.1, True),
     "local_bytes": Kind("local disk, MB", MB, 0.1, True),
-    "checkpoint_files": Kind("checkpoint folder, files", 1, 0.1, False),
-    "checkpoint_bytes": Kind("checkpoint folder, MB", MB, 0.1, False),
+    "checkpoint_files": Kind("files of the checkpoint folder", 1, 0.1, False),
+    "checkpoint_bytes": Kind("bytes of the checkpoint folder, MB", MB, 0.1, False),
 }
 FIGURES = {
     "kills": "kills",
@@ -78,7 +78,7 @@ FIGURES = {
     "windows": "rows of output, all checked",
     "restart_s": "start to first new batch, s",
     **{name: kind.title for name, kind in KINDS.items()},
-    **{f"{name}_growth": f"growth of {kind.title.rpartition(',')[0] or kind.title}" for name, kind in KINDS.items()},
+    **{f"{name}_growth": f"growth of {kind.title.removesuffix(', MB')}" for name, kind in KINDS.items()},
     "others": "other load, cores",
 }
 GOALS = [Goal(f"{name}_growth", Part.ABSOLUTE, "", kind.bound) for name, kind in KINDS.items()]
