@@ -16,7 +16,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Trend:
-    """`level`: the mean. `growth`: what a line through the points gains from the first to the last, relative to it."""
+    """`level`: the median. `growth`: what a line through the points gains from the first to the last, relative to it."""
 
     level: float
     growth: float
@@ -24,15 +24,22 @@ class Trend:
 
 
 def trend(points: Sequence[Point]) -> Trend | None:
-    """By least squares; None: fewer than three points, or all of one moment."""
+    """
+    The line's slope is the median of the slopes between any two points (Theil and Sen): a moment that stands out, such as
+    one with a batch in the middle of its work, does not turn it.
+
+    Returns:
+        None: fewer than three points, or all of one moment.
+    """
     if len(points) < 3:
         return None
     at = np.array([point.at for point in points], float)
     values = np.array([point.value for point in points], float)
-    level = float(values.mean())
-    lasted = float(at.max() - at.min())
-    at -= at.mean()
-    if lasted == 0:
+    first, second = np.triu_indices(len(points), 1)
+    apart = at[second] - at[first]
+    if not apart.any():
         return None
-    gained = float(at @ (values - level)) / float(at @ at) * lasted
-    return Trend(level, gained / level if level else 0.0, len(points))
+    between = apart != 0
+    slope = float(np.median((values[second] - values[first])[between] / apart[between]))
+    level = float(np.median(values))
+    return Trend(level, slope * float(at.max() - at.min()) / level if level else 0.0, len(points))

@@ -109,7 +109,7 @@ def inside(spark: SparkSession, progress: dict[str, Any]) -> dict[str, float]:
     stores = progress["stateOperators"]
     tables = sum(store["customMetrics"]["snaplineRowTableBytes"] for store in stores)
     return {
-        "heap": live_heap(spark),
+        "heap": live_heap(spark) - tables,
         "rocksdb": sum(store["memoryUsedBytes"] for store in stores) - tables,
         "keys": sum(store["numRowsTotal"] for store in stores),
         "batch": progress["batchId"],

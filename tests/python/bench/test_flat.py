@@ -31,6 +31,11 @@ def test_a_saw_is_flat_and_a_slow_leak_below_it_is_not() -> None:
     assert trend([Point(point.at, point.value + 0.03 * point.at) for point in saw]).growth > 0.15
 
 
+def test_a_moment_that_stands_out_turns_nothing() -> None:
+    points = line(0, 50, range(100))
+    assert trend([*points[:97], Point(97, 5000), *points[98:]]).growth == 0
+
+
 @pytest.mark.parametrize("points", [[], line(0, 1, range(2)), [Point(5, value) for value in range(9)]])
 def test_too_little_says_nothing(points: list[Point]) -> None:
     assert trend(points) is None
