@@ -16,7 +16,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Trend:
-    """`level`: the median. `growth`: what a line through the points gains from the first to the last, relative to it."""
+    """`level`: the median. `growth`: what a line through the points gains from first to last, relative to it."""
 
     level: float
     growth: float
@@ -25,8 +25,8 @@ class Trend:
 
 def trend(points: Sequence[Point]) -> Trend | None:
     """
-    The line's slope is the median of the slopes between any two points (Theil and Sen): a moment that stands out, such as
-    one with a batch in the middle of its work, does not turn it.
+    The line's slope is the median of the slopes between any two points (Theil and Sen): a moment that stands out, such
+    as one with a batch in the middle of its work, does not turn it.
 
     Returns:
         None: fewer than three points, or all of one moment.
