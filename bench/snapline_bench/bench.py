@@ -22,6 +22,7 @@ from snapline_bench import (
     restart,
     savepoint,
     scaling,
+    scaling_sheets,
     skew,
     slow,
     soak,
@@ -122,7 +123,7 @@ SKEW = bench_of("skew", skew)
 SAVEPOINT = bench_of("savepoint", savepoint)
 RESCALE = bench_of("rescale", rescale)
 SOAK = bench_of("soak", soak)
-SCALING = bench_of("scaling", scaling)
+SCALING = replace(bench_of("scaling", scaling), sheets=scaling_sheets.sheets)
 BENCHES = {
     bench.name: bench
     for bench in (

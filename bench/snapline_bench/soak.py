@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from snapline_bench import cpu, sampling
+from snapline_bench import cpu
 from snapline_bench.flat import Point, trend
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
+from snapline_bench.life import Life
 from snapline_bench.provider import OURS, Provider
 from snapline_bench.sheet import Sheet, number
 from snapline_bench.snapline_only import sessions
@@ -62,6 +58,8 @@ class Kind:
     of_process: bool
 
 
+# Of the sizes, what the driver's process is told.
+TOLD = ("memory", "pace_s", "interval_s", "every_s")
 KINDS = {
     "jvm_rss": Kind("RSS of the driver's JVM, MB", MB, 0.1, True),
     "python_rss": Kind("RSS of all Pythons, MB", MB, 0.1, True),
@@ -90,91 +88,6 @@ def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list
     return sessions(names, {OURS: "Snapline"}, jar, settings)
 
 
-class Life:
-    """A driver's process group: started here, and ended here, by SIGKILL or by its own."""
-
-    def __init__(self, number: int, sizes: Sizes, folder: Path) -> None:
-        self.number = number
-        self.local = folder / f"local-{number}"
-        self.said = folder / f"said-{number}.json"
-        self._stop = folder / f"stop-{number}"
-        self._checkpoint = folder / "checkpoint"
-        self.reached = self.batches()
-        orders = {
-            "bursts": asdict(Bursts()),
-            "memory": sizes.memory,
-            "pace_s": sizes.pace_s,
-            "interval_s": sizes.interval_s,
-            "every_s": sizes.every_s,
-            "local": str(self.local),
-            "said": str(self.said),
-            "stop": str(self._stop),
-            "output": str(folder / "output.db"),
-            "checkpoint": str(self._checkpoint),
-        }
-        told = folder / f"orders-{number}.json"
-        told.write_text(json.dumps(orders))
-        self.started = time.monotonic()
-        self.went_on: float | None = None
-        self._last: dict[str, Any] = {}
-        self._popen = subprocess.Popen(
-            [sys.executable, "-m", "snapline_bench.soak_life", str(told)], cwd=folder, start_new_session=True
-        )
-
-    def batches(self) -> int:
-        """That are committed; fewer for a while, when a replay hides entries of the log."""
-        try:
-            names = os.listdir(self._checkpoint / "commits")  # noqa: PTH208
-        except FileNotFoundError:
-            return 0
-        return 1 + max((int(name) for name in names if name.isdigit()), default=-1)
-
-    def look(self) -> None:
-        """
-        Raises:
-            AssertionError: it has ended by itself.
-        """
-        assert self._popen.poll() is None, f"life {self.number} ended by itself with {self._popen.returncode}"
-        if self.went_on is None and self.batches() > self.reached:
-            self.went_on = time.monotonic()
-
-    def sample(self) -> dict[str, float | None]:
-        """None: not said anew since the last time."""
-        held = sampling.held(self._popen.pid)
-        files, size = sampling.folder(self._checkpoint)
-        now = json.loads(self.said.read_text()) if self.said.exists() else {}
-        new, self._last = now if now != self._last else {}, now
-        return {
-            **asdict(held),
-            "local_bytes": sampling.folder(self.local)[1],
-            "checkpoint_files": files,
-            "checkpoint_bytes": size,
-            **{name: new.get(name) for name in ("heap", "rocksdb", "keys", "batch")},
-        }
-
-    def kill(self) -> None:
-        os.killpg(self._popen.pid, signal.SIGKILL)
-        self._popen.wait()
-        self._gone()
-
-    def end(self) -> None:
-        self._stop.touch()
-        assert self._popen.wait(timeout=300) == 0, f"life {self.number} did not end well"
-        self._gone()
-
-    def _gone(self) -> None:
-        """Nobody of its group is left: then its local folder goes, as a cluster's node would remove it."""
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                os.killpg(self._popen.pid, 0)
-            except ProcessLookupError:
-                break
-            assert time.monotonic() < deadline, f"life {self.number} left processes"
-            time.sleep(0.05)
-        shutil.rmtree(self.local, ignore_errors=True)
-
-
 def measure(job: Job) -> Result:
     sizes = Sizes(**job.sizes)
     chance = random.Random(sizes.seed)
@@ -182,11 +95,17 @@ def measure(job: Job) -> Result:
     before = cpu.read()
     samples: list[dict[str, float | None]] = []
     lives: list[Life] = []
+    orders = {"bursts": asdict(Bursts()), **{name: getattr(sizes, name) for name in TOLD}}
     while True:
-        life = Life(len(lives), sizes, job.scratch)
+        life = Life(len(lives), orders, job.scratch)
         lives.append(life)
         seconds = end * KILLS / (sizes.lives - 1) * chance.uniform(0.5, 1.5)
-        live(life, begun, seconds, end, sizes.every_s, samples)
+        try:
+            live(life, begun, seconds, end, sizes.every_s, samples)
+        except BaseException:
+            # It is of another process group: nobody else would end it.
+            life.kill()
+            raise
         (job.scratch / "samples.json").write_text(json.dumps(samples))
         if time.monotonic() - begun >= end:
             break

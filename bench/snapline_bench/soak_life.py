@@ -125,7 +125,9 @@ def main(orders: dict[str, Any]) -> None:
     running = snapline.start(writer.option("checkpointLocation", orders["checkpoint"]), config)
     said, stop = Path(orders["said"]), Path(orders["stop"])
     due = 0.0
-    while not stop.exists():
+    parent = os.getppid()
+    # A soak that has died asks for nothing any more.
+    while not stop.exists() and os.getppid() == parent:
         if not running.isActive:
             running.awaitTermination()  # raises what it failed with
         last = running.lastProgress
