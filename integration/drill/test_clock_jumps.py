@@ -90,7 +90,7 @@ def test_checkpoints_and_state_when_the_clock_is_set(files: str, tmp_path: Path,
     assert last.end() == 0, last.log.read_text(errors="replace")[-5000:]
     expected = expect(batches, ("chains", "totals"))
     for work in works:
-        times = {row[0]: row[-1] for row in rows_in_sqlite(work.path / "visits.db")}
+        times = {int(str(row[0])): int(str(row[-1])) for row in rows_in_sqlite(work.path / "visits.db")}
         steps = [times[batch + 1] - times[batch] for batch in range(FILES - 1)]
         assert min(steps) < -HOUR * 900, "the clock was to go back"
         assert max(steps) > HOUR * 900, "and forward"
