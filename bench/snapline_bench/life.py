@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,9 @@ class Life:
         }
 
     def kill(self) -> None:
-        os.killpg(self._popen.pid, signal.SIGKILL)
+        # One that has ended by itself may have left a JVM.
+        with suppress(ProcessLookupError):
+            os.killpg(self._popen.pid, signal.SIGKILL)
         self._popen.wait()
         self._gone()
 
