@@ -98,6 +98,8 @@ def one(root: Path, folder: Path, name: str, quick: bool, minutes: float | None)
         watcher.join()
     usage = cpu.read().since(before)
     said = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    if ended.returncode < 0:
+        said.append(f"ended by signal {-ended.returncode}")
     about = {
         "command": "bench/run " + " ".join([name, *command[5:]]),
         "seconds": round(usage.elapsed_s, 1),

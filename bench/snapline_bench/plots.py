@@ -13,6 +13,8 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from snapline_bench.page import ours
 
@@ -113,7 +115,9 @@ def scaling(providers: list[tuple[str, list[dict[str, Any]]]]) -> list[str]:
                 axes.plot(at, [each["wall_ms"] for each in line], color=colour, marker="o", markersize=3.5, label=name)
                 axes.plot(at, [each["model_ms"] for each in line], color=colour, linewidth=0.8, linestyle="--")
             axes.set_xscale("log")
+            plain_log(axes.xaxis)
             axes.set_yscale("log")
+            plain_log(axes.yaxis)
             axes.set_xlabel(f"{axis}; dashed: the model")
             axes.set_ylabel("batch, ms")
             axes.legend(fontsize=8)
@@ -133,7 +137,9 @@ def scaling(providers: list[tuple[str, list[dict[str, Any]]]]) -> list[str]:
         every = [p["wall_ms"] for _, points in providers for p in points]
         axes.plot([min(every), max(every)], [min(every), max(every)], color=INK, linewidth=0.6)
         axes.set_xscale("log")
+        plain_log(axes.xaxis)
         axes.set_yscale("log")
+        plain_log(axes.yaxis)
         axes.set_xlabel("measured, ms; ring: held out")
         axes.set_ylabel("model, ms")
         axes.legend(fontsize=8)
@@ -150,6 +156,13 @@ def scaling(providers: list[tuple[str, list[dict[str, Any]]]]) -> list[str]:
         axes.set_title(title, loc="left")
         made.append(svg(figure, title))
     return made
+
+
+def plain_log(axis: Axis) -> None:
+    """Numbers as people write them, a few to a decade."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if axis.axis_name == "y" else (1,)))
+    axis.set_major_formatter("{x:,.0f}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def svg(figure: Any, label: str) -> str:
