@@ -81,7 +81,7 @@ def test_checkpoints_and_state_when_the_clock_is_set(files: str, tmp_path: Path,
                 clock.set(hour * HOUR)
                 go_on(life)
             if number == len(lives) - 1:
-                # Killed between the log of the file source and that of the query, it would take two files into one batch.
+                # Killed between the log of the file source and that of the query, it takes two files into one batch.
                 assert life.wait_until(lambda: feed.dry), life.log
         finally:
             life.kill()
