@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from snapline.format import Kind
+from snapline.query.metadata import parse_checkpoint
 
 from ..format.writer import make_ref
 from ..inspect.builder import CheckpointBuilder, build_sample
@@ -103,6 +104,24 @@ def test_list_shows_what_became_of_each(interval: CheckpointBuilder, run: Run) -
     assert "Checkpoint 7 is damaged" in out
     assert "is not the entry it was taken with" in out
     assert LAG in out
+
+
+def test_a_checkpoint_that_the_logs_have_outlived_is_no_damage(tmp_path: Path, run: Run) -> None:
+    checkpoint = build_sample(tmp_path / "c")
+    write_checkpoint(checkpoint, 1, 2)
+    for batch in range(3):
+        for log in ("offsets", "commits"):
+            (checkpoint.root / log / str(batch)).unlink()
+    out = run("checkpoints", "list", checkpoint.root).out
+    assert " ".join(rows(out)["1"][-3:]) == "out of reach"
+    assert run("checkpoints", "verify", checkpoint.root).code == 0
+    assert "cannot go back there" in run("checkpoints", "describe", checkpoint.root, "--checkpoint", "1").out
+    # What it names is looked at all the same.
+    checkpoint.stores[0].path(make_ref(3), Kind.HANDLE).unlink()
+    damaged = run("checkpoints", "verify", checkpoint.root)
+    assert damaged.code == 1
+    assert "checkpoint 1" in (damaged.out + damaged.err).lower()
+    checkpoint.close()
 
 
 def test_list_without_a_checkpoint_begins_with_the_empty_state(interval: CheckpointBuilder, run: Run) -> None:
@@ -207,15 +226,8 @@ def test_verify_finds_a_flipped_byte_in_any_file_of_the_newest(interval: Checkpo
 
 def store_tables(checkpoint: CheckpointBuilder, folder: Path, number: int) -> set[Path]:
     """Table files of a store that a checkpoint names."""
-    data = metadata(checkpoint, number).read_bytes()
-    meta = json.loads(data[16 : data.rindex(b"}") + 1])
-    uids = {
-        file["uid"]
-        for operator in meta["operators"]
-        for store in operator["stores"]
-        for handle in store["partitions"]
-        for file in handle["files"]
-    }
+    meta = parse_checkpoint(metadata(checkpoint, number).read_bytes(), "it")
+    uids = {file.uid for *_, handle in meta.handles() for file in handle.files}
     return {path for path in (folder / "sst").iterdir() if path.stem in uids}
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from snapline.errors import CheckpointDamaged, StateNotFound, UnsupportedVersion
 from snapline.format import Kind
 from snapline.query import CheckpointChoice, CheckpointRef, HadoopFiles, LocalFiles, Recovery, read_checkpoint
+from snapline.query.choice import OutOfReach
 from snapline.query.metadata import parse_checkpoint
 
 from ..format.writer import make_uid, write_frame
@@ -210,6 +211,23 @@ def test_takes_the_newest(files: FakeFiles) -> None:
     assert newest is not None
     assert newest.id == 5
     assert choice.by_number(3).id == 3
+
+
+def test_one_whose_log_entries_need_not_be_kept_is_out_of_reach(files: FakeFiles) -> None:
+    choice = CheckpointChoice(files)
+    oldest = choice.by_number(3).batch
+    for log in ("offsets", "commits"):
+        for batch in range(oldest + 1):
+            files.files.pop(f"{log}/{batch}", None)
+    with pytest.raises(OutOfReach, match="begin with batch"):
+        choice.by_number(3)
+    for number in (4, 5):
+        del files.files[f"snapline/chk-{number}/_metadata"]
+    assert choice.newest() is None
+    assert choice.numbers() == [3]
+    files.put("snapline/interval", b"-1")
+    with pytest.raises(CheckpointDamaged, match="is missing"):
+        choice.by_number(3)
 
 
 def test_sets_damaged_ones_aside(files: FakeFiles, caplog: pytest.LogCaptureFixture) -> None:

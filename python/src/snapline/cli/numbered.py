@@ -15,7 +15,13 @@ from snapline.inspect import CheckpointFolder, NumberedCheckpoint, NumberedSumma
 from snapline.inspect.store_files import StoreKey
 from snapline.query.metadata import CheckpointMetadata
 
-_COLOURS = {Status.COMPLETE: "green", Status.DAMAGED: "red", Status.SET_ASIDE: "red", Status.INCOMPLETE: "yellow"}
+_COLOURS = {
+    Status.COMPLETE: "green",
+    Status.OUT_OF_REACH: "yellow",
+    Status.DAMAGED: "red",
+    Status.SET_ASIDE: "red",
+    Status.INCOMPLETE: "yellow",
+}
 
 
 def as_table(checkpoints: Sequence[NumberedSummary]) -> Table:

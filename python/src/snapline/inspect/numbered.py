@@ -12,7 +12,7 @@ from snapline.format import Kind
 from snapline.format.frame import FrameReader, Unfinished
 from snapline.format.source import BytesSource
 from snapline.inspect.listed_files import ListedFiles
-from snapline.query.choice import CheckpointChoice
+from snapline.query.choice import CheckpointChoice, OutOfReach
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before
 from snapline.query.journal import JOURNAL, REPLAY, Journal, parse_journal
 from snapline.query.logs import COMMITS, OFFSETS, batches_in
@@ -31,11 +31,13 @@ Read = Callable[[int], CheckpointMetadata]
 class Status(str, Enum):
     """What has become of a checkpoint.
 
-    ``damaged``: a restart passes over it; ``set aside``: one has done so, by a rename of its ``_metadata``;
+    ``out of reach``: it is sound, and Spark's logs begin after it, so that a restart passes over it;
+    ``damaged``: a restart passes over it, too; ``set aside``: one has done so, by a rename of its ``_metadata``;
     ``incomplete``: it has no whole ``_metadata``, so that it does not exist (yet).
     """
 
     COMPLETE = "complete"
+    OUT_OF_REACH = "out of reach"
     DAMAGED = "damaged"
     SET_ASIDE = "set aside"
     INCOMPLETE = "incomplete"
@@ -174,6 +176,8 @@ class NumberedCheckpoints:
             return NumberedCheckpoint(number, Status.COMPLETE, read(number))
         except StorageFailure:
             raise
+        except OutOfReach as e:
+            return NumberedCheckpoint(number, Status.OUT_OF_REACH, read_checkpoint(self._files, number), e)
         except StateNotFound:
             # Subsumed since it was listed.
             return None

@@ -33,7 +33,7 @@ def named_files(found: Sequence[NumberedCheckpoint], checkpoint: CheckpointFolde
 
 
 def _judge(checkpoint: CheckpointFolder, each: NumberedCheckpoint) -> NumberedCheckpoint | None:
-    if each.status is not Status.COMPLETE or each.metadata is None:
+    if each.status not in (Status.COMPLETE, Status.OUT_OF_REACH) or each.metadata is None:
         return each
     failures = list(_failures(checkpoint, each.metadata))
     if not failures:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from snapline.errors import CheckpointDamaged, StateNotFound
 from snapline.query.files import Files
+from snapline.query.interval_mark import INTERVAL_MARK
 from snapline.query.journal import REPLAY, CheckpointRef
 from snapline.query.logs import COMMITS, OFFSETS, Log, LogEntry, parse_entry
 from snapline.query.metadata import CheckpointMetadata, aside_name, folder_numbers, metadata_name, read_checkpoint
@@ -15,6 +16,10 @@ from snapline.query.metadata import CheckpointMetadata, aside_name, folder_numbe
 _READERS = 8
 
 _log = logging.getLogger(__name__)
+
+
+class OutOfReach(StateNotFound):
+    """A checkpoint whose log entries nobody has to keep, and that has outlived them: no start can go back to it."""
 
 
 class CheckpointChoice:
@@ -49,8 +54,9 @@ class CheckpointChoice:
                 if not (prefer_checkpoint and checkpoint.is_savepoint):
                     return checkpoint
                 passed_over = passed_over or checkpoint
+            except OutOfReach:
+                continue
             except CheckpointDamaged as e:
-                # A savepoint outlives the log entries that a replay from it needs.
                 if checkpoint is None or not checkpoint.is_savepoint:
                     self.set_aside(number, str(e))
         return passed_over
@@ -60,6 +66,7 @@ class CheckpointChoice:
 
         Raises:
             StateNotFound: there is none of that number.
+            OutOfReach: Spark's logs begin after it.
             CheckpointDamaged: it is damaged.
             UnsupportedVersion: it is of a later version.
         """
@@ -103,10 +110,23 @@ class CheckpointChoice:
             is_hidden = self._files.exists(hidden.name(checkpoint.batch))
             there = (hidden if is_hidden else log).read(checkpoint.batch)
         except StateNotFound:
+            self._check_reach(checkpoint, log)
             raise self._damaged(checkpoint.ref, f"{log.name(checkpoint.batch)} is missing") from None
         named = parse_entry(checkpoint.batch, text.encode(), metadata_name(checkpoint.id))
         if content(there) != content(named):
             raise self._damaged(checkpoint.ref, f"{log.name(checkpoint.batch)} is not the entry it was taken with")
+
+    def _check_reach(self, checkpoint: CheckpointMetadata, log: Log) -> None:
+        """With an interval the logs are kept from the oldest checkpoint on, savepoints not counted."""
+        oldest = min(log.batches(), default=None)
+        is_kept = self._files.exists(INTERVAL_MARK) and not checkpoint.is_savepoint
+        if oldest is not None and oldest > checkpoint.batch and not is_kept:
+            raise OutOfReach(
+                f"checkpoint {checkpoint.id} of batch {checkpoint.batch} in {self._files.location} is sound, and the "
+                f"query's {log.folder} begin with batch {oldest} by now: it cannot go back there.",
+                f"take a newer one; of this one snapline savepoint create --checkpoint {checkpoint.id} makes a "
+                "savepoint, and a query in a new folder goes on from that.",
+            )
 
     def _damaged(self, checkpoint: CheckpointRef, what: str) -> CheckpointDamaged:
         return CheckpointDamaged(
