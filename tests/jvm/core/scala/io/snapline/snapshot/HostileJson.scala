@@ -3,12 +3,18 @@ package io.snapline.snapshot
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
+import com.fasterxml.jackson.core.{JsonFactory, StreamWriteConstraints}
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 /** JSON that a reader knows, with one to three things in it that were not meant: numbers that are lengths, texts that become names of files. */
 final class HostileJson(chance: Random) {
-  private val mapper = new ObjectMapper
+  /** Writes what is nested deeper than a reader takes: two deep changes, one in the other, are. */
+  private val mapper = {
+    val factory = new JsonFactory
+    factory.setStreamWriteConstraints(StreamWriteConstraints.builder.maxNestingDepth(10000).build)
+    new ObjectMapper(factory)
+  }
 
   private val extremes: IndexedSeq[JsonNode] = IndexedSeq(
     "null",
