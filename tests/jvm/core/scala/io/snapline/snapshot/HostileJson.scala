@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 /** JSON that a reader knows, with one to three things in it that were not meant: numbers that are lengths, texts that become names of files. */
 final class HostileJson(chance: Random) {
+
   /** Writes what is nested deeper than a reader takes: two deep changes, one in the other, are. */
   private val mapper = {
     val factory = new JsonFactory
