@@ -80,6 +80,7 @@ class MessageCheckSpec extends AnyFunSuite {
     assert(MessageCheck.refusal(Read("a", 0, Int.MaxValue)).nonEmpty)
     assert(MessageCheck.refusal(append.copy(bytes = new Array[Byte](17 << 20))).nonEmpty)
     assert(MessageCheck.refusal(ack.copy(handle = handle.copy(fullBytes = -1))).nonEmpty)
+    assert(MessageCheck.refusal(ack.copy(handle = handle.copy(inFlightBytes = -1))).nonEmpty)
     assert(MessageCheck.refusal(held.copy(runs = Seq.fill(20000)(run))).nonEmpty)
   }
 

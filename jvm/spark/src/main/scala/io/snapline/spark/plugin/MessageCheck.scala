@@ -89,7 +89,11 @@ private[plugin] object MessageCheck {
       checkNumber(file.length, Long.MaxValue, "length of a file")
     }
     val sizes = Seq(handle.fullBytes, handle.uploadedBytes, handle.handleBytes, handle.uploadedFiles.toLong)
-    (sizes ++ Seq(handle.syncMs, handle.asyncMs)).foreach(checkNumber(_, Long.MaxValue, "size or time"))
+    (sizes ++ Seq(handle.syncMs, handle.asyncMs, handle.inFlightBytes)).foreach(checkNumber(
+      _,
+      Long.MaxValue,
+      "size or time"
+    ))
     handle.merged.foreach { place =>
       need(VersionRef.isUid(place.uid), "uid of a merged file")
       checkNumber(place.offset, Long.MaxValue, "offset")
