@@ -10,6 +10,7 @@ import snapline
 from snapline import CheckpointConfig, SupervisedQuery
 
 from ..spark_jar import need_jar
+from .chains import FILES, Chains
 from .real_query import make_session, wait_for
 
 Ticking = Callable[[CheckpointConfig], SupervisedQuery]
@@ -40,3 +41,21 @@ def ticking(spark: SparkSession, tmp_path: Path) -> Iterator[Ticking]:
     yield start
     for running in started:
         running.stop()
+
+
+@pytest.fixture(scope="package")
+def aligned(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[object, ...]]:
+    query = Chains(spark, tmp_path_factory.mktemp("aligned"), 0)
+    query.add_input(0, FILES)
+    query.run(CheckpointConfig())
+    rows = query.rows_out()
+    # Rows, late ones that were dropped, and timers that fired.
+    assert {kind for _, kind, *_ in rows} == {"row", "timer"}
+    return rows
+
+
+@pytest.fixture
+def slow(spark: SparkSession, tmp_path: Path) -> Chains:
+    query = Chains(spark, tmp_path, 0.004)
+    query.add_input(0, FILES)
+    return query

@@ -67,6 +67,15 @@ def test_a_native_one_comes_back_too_and_older_versions_refuse_it() -> None:
     assert int.from_bytes(sample().to_bytes()[8:10], "little") == 1
 
 
+def test_one_with_rows_that_wait_names_their_operators_and_older_versions_refuse_it() -> None:
+    waiting = dataclasses.replace(native_sample(), in_flight=(0,))
+    assert parse_savepoint(waiting.to_bytes(), "here") == waiting
+    assert int.from_bytes(waiting.to_bytes()[8:10], "little") == 3
+    for wrong in ((7,), ("0",), (True,)):
+        with pytest.raises(CheckpointDamaged, match="rows wait in operators"):
+            parse_savepoint(dataclasses.replace(waiting, in_flight=wrong).to_bytes(), "here")  # type: ignore[arg-type]
+
+
 def test_a_native_one_has_every_partition_of_every_store_once() -> None:
     stores = native_sample().stores
     for wrong in (stores[1:], (*stores, stores[0]), (*stores[1:], dataclasses.replace(stores[0], store="other"))):

@@ -54,17 +54,23 @@ def create(
     format: Annotated[str, typer.Option(help="canonical: Parquet; native: copies of the state store's files.")] = (
         "canonical"
     ),
+    in_flight: Annotated[
+        bool, typer.Option("--in-flight", help="Take rows along that wait (unaligned checkpoints); native only.")
+    ] = False,
     master: MasterOption = "local[*]",
     conf: ConfOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write the state of a query, and all that is needed to go on from it."""
     from snapline.savepoint import create_savepoint
-    from snapline.savepoint.create import check_format
+    from snapline.savepoint.create import check_format, check_in_flight
 
     check_format(format)
+    check_in_flight(format, in_flight)
     with _session(master, conf) as session:
-        metadata = create_savepoint(session, checkpoint, to, number=number, format=format, progress=_progress(as_json))
+        metadata = create_savepoint(
+            session, checkpoint, to, number=number, format=format, in_flight=in_flight, progress=_progress(as_json)
+        )
         savepoint_text.show(to, metadata, as_json=as_json)
 
 

@@ -42,6 +42,8 @@ def show(path: str, metadata: SavepointMetadata, *, as_json: bool) -> None:
             )
     out.print(states)
     for operator in metadata.operators:
+        if operator.id in metadata.in_flight:
+            out.print(f"{operator.title} has rows that wait: they are processed before any new one", soft_wrap=True)
         for state, why in operator.fixed.items():
             out.print(f"{operator.title} keeps its parallelism: state {state}: {why}", soft_wrap=True)
 
@@ -93,6 +95,7 @@ def _as_dict(path: str, metadata: SavepointMetadata) -> dict[str, Any]:
         "spark": metadata.spark,
         "bytes": metadata.size,
         "files": len(metadata.files),
+        "in_flight": list(metadata.in_flight),
         "states": [
             {
                 "operator": operator.id,

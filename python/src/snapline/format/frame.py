@@ -14,7 +14,7 @@ from snapline.format.source import Source
 
 FORMAT_NUMBER = 1
 # The greatest that is read: a _metadata of format 2 names handles in merged files; a savepoint's, files of the store.
-_NEWEST = {Kind.CHECKPOINT: 2, Kind.SAVEPOINT: 2}
+_NEWEST = {Kind.CHECKPOINT: 2, Kind.SAVEPOINT: 3}
 CODEC_NONE = 0
 CODEC_LZ4 = 1
 END_MAGIC = b"SNAPLEND"

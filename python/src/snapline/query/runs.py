@@ -124,12 +124,25 @@ class Runs:
 
         Raises: as :meth:`begin`.
         """
+        while rows_wait(self._files) or self._recovery.unfinished() >= 0:
+            self._run_once()
+
+    def finish_cut_batch(self) -> None:
+        """Runs a batch again that was cut and not committed: the sink may have a part of its rows, and only this folder
+        says which. No query runs, before or after.
+
+        Raises: as :meth:`begin`.
+        """
+        batch = self._recovery.unfinished()
+        if batch >= 0 and rows_wait(self._files, batch):
+            self._run_once()
+
+    def _run_once(self) -> None:
         java: Any = self._writer._jwrite
         trigger = field_of(java, "trigger")
         try:
-            while rows_wait(self._files) or self._recovery.unfinished() >= 0:
-                self._writer.trigger(once=True)
-                self.begin(drains=True).awaitTermination()
+            self._writer.trigger(once=True)
+            self.begin(drains=True).awaitTermination()
         finally:
             java.trigger(trigger)
 

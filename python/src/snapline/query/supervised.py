@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from snapline.errors import StateNotFound, StorageFailure
+from snapline.errors import InvalidConfiguration, StateNotFound, StorageFailure
 from snapline.query.listener import CheckpointListener, ListenerCalls
 from snapline.query.report import RecoveryReport
 from snapline.query.restart import RestartStrategy
@@ -129,56 +129,72 @@ class SupervisedQuery:
             StorageFailure: it failed, or was not complete in time. Without an interval there is no barrier where there
                 is no input.
         """
-        return self._awaited(self._runs.driver.trigger(savepoint), timeout)
+        return self._awaited(self._runs.driver.trigger(savepoint, False), timeout)
 
-    def savepoint(self, path: str, timeout: float = 60.0, *, format: str = "canonical") -> SavepointMetadata:
+    def savepoint(
+        self, path: str, timeout: float = 60.0, *, format: str = "canonical", in_flight: bool = False
+    ) -> SavepointMetadata:
         """Takes a savepoint while the query runs.
 
         With an interval it is of a checkpoint, taken as by :meth:`trigger_checkpoint`; else of the newest batch. Where
-        rows may wait (``unaligned``) it is of the end of the next micro-batch, and that one leaves none.
+        rows may wait (``unaligned``) it is of the end of the next micro-batch, and that one leaves none, unless they
+        are to be ``in_flight``.
 
         Args:
             path: a folder that does not exist, or is empty.
             timeout: how long to wait for that checkpoint, in seconds.
             format: ``canonical`` (Parquet) or ``native`` (the files of the state store).
+            in_flight: rows that wait are in the savepoint, as they are in a checkpoint, and no batch takes the time to
+                process all of them. ``native`` only.
 
         Raises:
-            InvalidConfiguration: the folder is not empty, or there is no such format.
+            InvalidConfiguration: the folder is not empty, there is no such format, or it has no place for rows.
             IncompatibleState: a state cannot be kept in a savepoint.
             StorageFailure: the file system refused, or no checkpoint was complete in time.
         """
         from snapline.savepoint import create_savepoint
-        from snapline.savepoint.create import check_format
+        from snapline.savepoint.create import check_format, check_in_flight
 
         check_format(format)
+        check_in_flight(format, in_flight)
         runs = self._runs
         if not (runs.takes_checkpoints or runs.is_unaligned):
             return create_savepoint(runs.session, runs.location, path, format=format)
-        number = self._awaited(runs.driver.trigger(True), timeout)
+        number = self._awaited(runs.driver.trigger(True, in_flight), timeout)
         try:
-            return create_savepoint(runs.session, runs.location, path, number=number, format=format)
+            return create_savepoint(
+                runs.session, runs.location, path, number=number, format=format, in_flight=in_flight
+            )
         finally:
             runs.driver.dispose(number)
 
-    def stop_with_savepoint(self, path: str, drain: bool = False, *, format: str = "canonical") -> SavepointMetadata:
+    def stop_with_savepoint(
+        self, path: str, drain: bool = False, *, format: str = "canonical", in_flight: bool = False
+    ) -> SavepointMetadata:
         """Stops the query, and takes a savepoint of all it has done.
 
         With an interval, the batches since its newest checkpoint are run again first, without output. Rows that wait
-        are processed first, into the sink.
+        are processed first, into the sink, unless they are to be ``in_flight``.
 
         Args:
             path: a folder that does not exist, or is empty.
             drain: end event time first, as Flink does: a last batch has a watermark after every event, so that windows
                 close and event-time timers fire, into the sink. For a query that ends for good: to go on from such a
                 savepoint is refused, for every row would be late.
-            format: as for :meth:`savepoint`.
+            format: as for :meth:`savepoint`, and so is ``in_flight``.
 
         Raises: as :meth:`savepoint`. The query is stopped then, too.
         """
         from snapline.savepoint import create_savepoint
-        from snapline.savepoint.create import check_format, check_new
+        from snapline.savepoint.create import check_format, check_in_flight, check_new
 
         check_format(format)
+        check_in_flight(format, in_flight)
+        if drain and in_flight:
+            raise InvalidConfiguration(
+                "drain=True processes everything to the end of event time, so that nothing can be in_flight.",
+                "choose one of the two.",
+            )
         check_new(self._runs.session, path)
         self.stop()
         if self._runs.takes_checkpoints or self._runs.is_unaligned or drain:
@@ -186,12 +202,14 @@ class SupervisedQuery:
             try:
                 if drain:
                     runs.end_event_time()
+                elif in_flight:
+                    runs.finish_cut_batch()
                 elif runs.is_unaligned:
                     runs.drain()
                 runs.catch_up()
             finally:
                 runs.driver.end("SUSPENDED")
-        return create_savepoint(self._runs.session, self._runs.location, path, format=format)
+        return create_savepoint(self._runs.session, self._runs.location, path, format=format, in_flight=in_flight)
 
     def _awaited(self, request: int, timeout: float) -> int:
         """The number of a checkpoint that was asked for."""

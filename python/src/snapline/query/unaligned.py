@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from snapline.errors import IncompatibleState
 from snapline.format.frame import damaged
 from snapline.format.members import BadMeta
 from snapline.format.meta_file import parse_meta_file
@@ -17,6 +18,8 @@ from snapline.query.logs import COMMITS, OFFSETS, Log
 #: There from the first start with unaligned checkpoints on, until nothing waits at a start without them.
 UNALIGNED_MARK = "snapline/unaligned"
 CUTS = "snapline/cuts"
+#: The savepoint that a folder was begun with, and after which batch rows of it wait.
+RESTORED = "snapline/restored"
 
 
 def rows_wait(files: Files, batch: int | None = None) -> bool:
@@ -29,8 +32,40 @@ def rows_wait(files: Files, batch: int | None = None) -> bool:
         return False
     if batch is None:
         batch = Log(files, COMMITS).newest()
+    return batch is not None and (bool(_cuts(files, batch)) or _restored_after(files) == batch)
+
+
+def operators_that_wait(files: Files, batch: int) -> tuple[int, ...]:
+    """Numbers of the operators whose rows or timers a batch left for the next.
+
+    Raises:
+        CheckpointDamaged: what was noted of them cannot be read.
+        IncompatibleState: the folder was begun with them, and no batch was run since.
+    """
+    if not files.exists(UNALIGNED_MARK):
+        return ()
+    if _restored_after(files) == batch:
+        raise IncompatibleState(
+            f"{files.location} has rows that wait since it was begun with a savepoint, and no batch was run.",
+            "take that savepoint; or start the query first.",
+        )
+    return tuple(sorted({int(name.split("-")[0]) for name in _cuts(files, batch)}))
+
+
+def _cuts(files: Files, batch: int) -> list[str]:
     folder = f"{CUTS}/{batch}"
-    return batch is not None and any(_was_cut(files, f"{folder}/{name}") for name in files.list(folder))
+    return [name for name in files.list(folder) if _was_cut(files, f"{folder}/{name}")]
+
+
+def _restored_after(files: Files) -> int | None:
+    """The batch after which rows wait that came with a savepoint."""
+    if not files.exists(RESTORED):
+        return None
+    try:
+        batch = json.loads(files.read(RESTORED)).get("waiting")
+    except (ValueError, AttributeError):
+        raise damaged(f"{files.location}/{RESTORED}", "it is no JSON object") from None
+    return batch if isinstance(batch, int) else None
 
 
 def _was_cut(files: Files, name: str) -> bool:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from snapline.errors import InvalidConfiguration
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.logical_plan import WriterSettings
+from snapline.query.unaligned import RESTORED
 from snapline.savepoint.java_api import session_with
 from snapline.savepoint.matching import OperatorMap
 from snapline.savepoint.metadata import read_savepoint
 from snapline.savepoint.planned import planned_query
-from snapline.savepoint.restore import RESTORED, restore_savepoint
+from snapline.savepoint.restore import restore_savepoint
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter

@@ -13,7 +13,7 @@ from snapline._version import __version__
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
 from snapline.query.files import Files
 from snapline.query.hadoop_files import HadoopFiles
-from snapline.query.unaligned import rows_wait
+from snapline.query.unaligned import operators_that_wait, rows_wait
 from snapline.savepoint.java_api import java_savepoints
 from snapline.savepoint.metadata import (
     CANONICAL,
@@ -48,6 +48,7 @@ def create_savepoint(
     *,
     number: int | None = None,
     format: str = CANONICAL,
+    in_flight: bool = False,
     progress: Progress = _log.info,
 ) -> SavepointMetadata:
     """Writes the state of a query as Parquet, or as copies of its files, and all else that is needed to go on from it.
@@ -59,23 +60,26 @@ def create_savepoint(
         to: a folder that does not exist, or is empty.
         number: of a numbered checkpoint; None: the newest state that is whole.
         format: ``canonical``: Parquet; ``native``: the files of Snapline's state store as they are.
+        in_flight: of a query with unaligned checkpoints, rows that wait may be in it; ``native`` only. Else their
+            state is refused.
         progress: told what is written.
 
     Raises:
         NotACheckpoint: ``checkpoint`` is none.
         StateNotFound: there is no such state.
         IncompatibleState: a state cannot be kept as Parquet, or read with these settings; or it has no files of
-            Snapline's that could be copied.
-        InvalidConfiguration: ``to`` is not empty, or there is no such format.
+            Snapline's that could be copied; or rows wait in it.
+        InvalidConfiguration: ``to`` is not empty, there is no such format, or it has no place for rows that wait.
         StorageFailure: the file system refused.
     """
     check_format(format)
+    check_in_flight(format, in_flight)
     source, target = HadoopFiles(session, checkpoint), HadoopFiles(session, to)
     check_empty(target, "a savepoint")
     state = find_state(session, source.location, number)
     if format == NATIVE:
         check_native(state)
-    check_no_rows_wait(source, state)
+    waiting = waiting_operators(source, state, in_flight=in_flight)
     query = read_query_id(source)
     target.write_new(UNFINISHED, b"")
     native: NativeState | None = None
@@ -102,6 +106,7 @@ def create_savepoint(
         files=(*copied, *spark_checksums(session, target)(others)),
         backend=None if native is None else native.backend,
         stores=() if native is None else native.stores,
+        in_flight=waiting,
     )
     target.write_new(METADATA, metadata.to_bytes())
     target.delete(UNFINISHED)
@@ -118,6 +123,7 @@ def metadata_of(
     files: tuple[SavepointFile, ...],
     backend: str | None,
     stores: tuple[StoreVersion, ...],
+    in_flight: tuple[int, ...],
 ) -> SavepointMetadata:
     """What a savepoint of a state says of itself."""
     return SavepointMetadata(
@@ -139,19 +145,42 @@ def metadata_of(
         files=files,
         backend=backend,
         stores=stores,
+        in_flight=in_flight,
     )
 
 
-def check_no_rows_wait(source: Files, state: CheckpointState) -> None:
-    """
+def waiting_operators(source: Files, state: CheckpointState, *, in_flight: bool) -> tuple[int, ...]:
+    """Numbers of the operators in whose state rows wait.
+
+    Args:
+        in_flight: whether they may.
+
     Raises:
-        IncompatibleState: rows wait in the state.
+        IncompatibleState: rows wait, and may not; or the next batch has left some that it has not committed.
     """
-    if rows_wait(source, state.batch):
+    if not in_flight and rows_wait(source, state.batch):
         raise IncompatibleState(
             f"after batch {state.batch} of {source.location}, rows wait in the state of a keyed function.",
             "take the savepoint of the running query (query.savepoint), or its last one (query.stop_with_savepoint): "
-            "before these all rows are processed.",
+            "before these all rows are processed. Or take the rows along (format='native', in_flight=True).",
+        )
+    if state.planned is not None and rows_wait(source, state.batch + 1):
+        raise IncompatibleState(
+            f"batch {state.batch + 1} of {source.location} was cut short before it was committed: its sink may have a "
+            "part of its rows, and a query that goes on from a savepoint would not know which.",
+            "start the query, so that it commits the batch, and stop it.",
+        )
+    return operators_that_wait(source, state.batch)
+
+
+def check_in_flight(format: str, in_flight: bool) -> None:
+    """
+    Raises:
+        InvalidConfiguration: there is no room for rows that wait.
+    """
+    if in_flight and format != NATIVE:
+        raise InvalidConfiguration(
+            f"a {format} savepoint has no place for rows that wait.", f"choose format={NATIVE!r}, or leave in_flight."
         )
 
 

@@ -15,7 +15,6 @@ PROVIDERS = {"rocksdb": ROCKSDB}
 
 # A function of Snapline keeps timers of both domains; one of Spark's has one time mode, or none.
 _BOTH_TIMERS = {"$eventTimers_timestampToKey", "$procTimers_timestampToKey"}
-_WITHOUT_A_KEY = "$operator"
 
 
 def provider_class(name: str) -> str:
@@ -55,4 +54,4 @@ def check_export(metadata: SavepointMetadata, restored: Sequence[RestoredOperato
 def is_snaplines(operator: OperatorLayout) -> bool:
     """Whether it is a function of Snapline, with a key or without."""
     names = {key.family for key in operator.states}
-    return names >= _BOTH_TIMERS or _WITHOUT_A_KEY in names
+    return names >= _BOTH_TIMERS or operator.has_operator_state

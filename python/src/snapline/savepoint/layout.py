@@ -13,6 +13,7 @@ from snapline.errors import StateNotFound
 from snapline.format.members import BadMeta, count, items, need
 
 DEFAULT = "default"
+_OPERATOR_MARK = "$operator"
 _KINDS = ("hashed", "first", "every", "split", "union", "fixed")
 # Of a join: the order in which Spark's commit log has the ids of a partition's stores.
 _JOIN_STORES = ("left-keyToNumValues", "left-keyWithIndexToValue", "right-keyToNumValues", "right-keyWithIndexToValue")
@@ -77,6 +78,11 @@ class OperatorLayout:
         """Whether it has a key, and as many partitions as the query; else all is in one."""
         states = (family for store in self.json["stores"] for family in store["states"])
         return any(family["placement"]["kind"] != "first" for family in states)
+
+    @property
+    def has_operator_state(self) -> bool:
+        """Whether it is a function whose state belongs to a partition, and not to a key."""
+        return any(_OPERATOR_MARK in families for families in self.stores.values())
 
     def partitions(self, wanted: int | None) -> int:
         """How many it has where a query is given that parallelism; None: as many as it had."""

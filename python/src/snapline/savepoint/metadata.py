@@ -23,6 +23,7 @@ UNFINISHED = "_unfinished"
 CANONICAL = "canonical"
 NATIVE = "native"
 _NATIVE_NUMBER = 2
+_IN_FLIGHT_NUMBER = 3
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class SavepointMetadata:
         rows: by folder of a state, how many; a native savepoint has no such folders.
         backend: of a native savepoint, the one whose files it has.
         stores: of a native savepoint, those it has.
+        in_flight: numbers of the operators in whose stores rows wait.
     """
 
     id: str
@@ -79,6 +81,7 @@ class SavepointMetadata:
     files: tuple[SavepointFile, ...]
     backend: str | None = None
     stores: tuple[StoreVersion, ...] = ()
+    in_flight: tuple[int, ...] = ()
 
     @property
     def offset_entry(self) -> LogEntry:
@@ -124,7 +127,9 @@ class SavepointMetadata:
         if self.format != NATIVE:
             return write_meta_frame(Kind.SAVEPOINT, _bytes(meta))
         meta |= {"backend": self.backend, "stores": [vars(store) for store in self.stores]}
-        return write_meta_frame(Kind.SAVEPOINT, _bytes(meta), _NATIVE_NUMBER)
+        if not self.in_flight:
+            return write_meta_frame(Kind.SAVEPOINT, _bytes(meta), _NATIVE_NUMBER)
+        return write_meta_frame(Kind.SAVEPOINT, _bytes(meta | {"inFlight": list(self.in_flight)}), _IN_FLIGHT_NUMBER)
 
 
 def read_savepoint(files: Files) -> SavepointMetadata:
@@ -184,6 +189,7 @@ def _savepoint(meta: dict[str, Any]) -> SavepointMetadata:
         files=tuple(_file(item) for item in items(meta, "files")),
         backend=need(meta, "backend", str) if is_native else None,
         stores=tuple(_store(item) for item in items(meta, "stores")) if is_native else (),
+        in_flight=_in_flight(meta) if is_native else (),
     )
     if savepoint.format not in (CANONICAL, NATIVE):
         raise BadMeta(f"its format is {savepoint.format}")
@@ -207,6 +213,14 @@ def _store(item: dict[str, Any]) -> StoreVersion:
     return StoreVersion(
         count(item, "operator"), need(item, "store", str), count(item, "partition"), count(item, "version"), uid(item)
     )
+
+
+def _in_flight(meta: dict[str, Any]) -> tuple[int, ...]:
+    operators = meta.get("inFlight", [])
+    known = [operator.get("id") for operator in items(meta, "operators")]
+    if not isinstance(operators, list) or any(type(each) is not int or each not in known for each in operators):
+        raise BadMeta("rows wait in operators that it does not have")
+    return tuple(operators)
 
 
 def _check_stores(savepoint: SavepointMetadata) -> None:

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from snapline.query.hadoop_files import HadoopFiles
-from snapline.savepoint.create import SPARK, Progress, check_no_rows_wait, metadata_of, read_query_id
+from snapline.savepoint.create import SPARK, Progress, metadata_of, read_query_id, waiting_operators
 from snapline.savepoint.metadata import NATIVE, SavepointFile, SavepointMetadata
 from snapline.savepoint.native import check_native, stores_of
 from snapline.savepoint.restore import begin_checkpoint
@@ -55,7 +55,7 @@ def rescale_checkpoint(
     source, target = _AsSavepoint(session, checkpoint), HadoopFiles(session, to)
     state = find_state(session, source.location, number)
     check_native(state)
-    check_no_rows_wait(source, state)
+    waiting = waiting_operators(source, state, in_flight=True)
     names = spark_files(source, state.operators, state.batch)
     metadata = metadata_of(
         session,
@@ -66,6 +66,7 @@ def rescale_checkpoint(
         files=tuple(SavepointFile(f"{SPARK}/{name}", 0, 0) for name in names),
         backend=None,
         stores=stores_of(state),
+        in_flight=waiting,
     )
     begun = False
 

@@ -13,6 +13,7 @@ from snapline.query.end_of_time import is_drained
 from snapline.query.files import Files
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.logs import COMMITS, OFFSETS
+from snapline.query.unaligned import RESTORED, UNALIGNED_MARK
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.file_sink import prepare_file_sink
 from snapline.savepoint.foreign import check_export
@@ -37,7 +38,6 @@ from snapline.savepoint.watched import watched
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-RESTORED = "snapline/restored"
 _QUERY = "metadata"
 
 _log = logging.getLogger(__name__)
@@ -139,6 +139,7 @@ def begin_checkpoint(
     else:
         restored = match_operators(metadata.operators, planned.operators, operators or {}, allow_non_restored_state)
     check_parallelism(session, metadata, parallelism, restored)
+    waits = check_in_flight(metadata, parallelism, restored)
     check_empty(target, "the restored query")
     if keep_query_id and any(query.id == metadata.query for query in session.streams.active):
         raise InvalidConfiguration(
@@ -182,8 +183,11 @@ def begin_checkpoint(
     if metadata.planned is not None:
         target.write_new(f"{OFFSETS}/{metadata.batch + 1}", moved_offsets(metadata.planned, changed))
     target.write_new(f"{COMMITS}/{metadata.batch}", moved_commit(metadata.commit, uids))
+    if waits:
+        target.write_new(UNALIGNED_MARK, b"")
     if provider == SNAPLINE:
-        target.write_new(RESTORED, json.dumps({"savepoint": metadata.id, "from": source.location}).encode())
+        begun = {"savepoint": metadata.id, "from": source.location, **({"waiting": metadata.batch} if waits else {})}
+        target.write_new(RESTORED, json.dumps(begun).encode())
     query = metadata.query if keep_query_id else str(uuid.uuid4())
     target.delete(_QUERY)
     target.write_new(_QUERY, json.dumps({"id": query}, separators=(",", ":")).encode())
@@ -219,6 +223,27 @@ def check_parallelism(
             f"these operators have to keep {metadata.parallelism} partitions: {'; '.join(fixed)}.",
             f"restore with --parallelism {metadata.parallelism}.",
         )
+
+
+def check_in_flight(metadata: SavepointMetadata, wanted: int | None, restored: Sequence[RestoredOperator]) -> bool:
+    """Whether rows wait in what is restored.
+
+    Raises:
+        IncompatibleState: rows wait that have no key, and would have to go elsewhere.
+    """
+    waiting = [each for each in restored if each.old is not None and each.old.id in metadata.in_flight]
+    keyless = [
+        old.title
+        for each in waiting
+        if (old := each.old) is not None and old.has_operator_state and old.parallelism != each.partitions(wanted)
+    ]
+    if keyless:
+        raise IncompatibleState(
+            f"rows without a key wait in the state of {', '.join(keyless)}, so that nobody knows where they belong at "
+            "another parallelism.",
+            "restore it at the parallelism it had, or take a savepoint without rows that wait.",
+        )
+    return bool(waiting)
 
 
 def _tables(session: SparkSession, source: Files, operator: RestoredOperator) -> dict[str, list[DataFrame]]:

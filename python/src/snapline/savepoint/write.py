@@ -44,7 +44,8 @@ def write_savepoint(
 
     Raises:
         StateNotFound: there is no such state.
-        IncompatibleState: a table has other columns, a key twice, or a row without a key or a value.
+        IncompatibleState: a table has other columns, a key twice, or a row without a key or a value; or rows wait in
+            the state of ``like``.
         CheckpointDamaged: a file of ``like`` is missing or has changed.
         InvalidConfiguration: ``to`` is not empty.
     """
@@ -54,6 +55,11 @@ def write_savepoint(
     source, target = HadoopFiles(session, like), HadoopFiles(session, to)
     metadata = read_savepoint(source)
     check_empty(target, "a savepoint")
+    if metadata.in_flight:
+        raise IncompatibleState(
+            f"rows wait in the state of {like}, and tables have no place for them.",
+            "take a savepoint that is not in_flight: before that all rows are processed.",
+        )
     verify_savepoint(source, metadata, spark_checksums(session, source))
     written: dict[StateKey, DataFrame] = {}
     for (operator, state), table in states.items():

@@ -83,7 +83,7 @@ class TaskSegmentsSpec extends AnyFunSuite {
     exchanges.foreach(_.close())
     // Every vector was given back, whatever was left undone.
     stage.close()
-    val channel = ChannelState.of(store, setup.inputSchema)
+    val channel = ChannelState.of(store, RowSchema(setup.inputSchema, None))
     val waiting = channel.segments.flatMap(channel.read(_).map(r => (r.getLong(0), r.getLong(1), r.getLong(2))).toList)
     assert(waiting.size == channel.rowCount)
     (out.groupBy(_._1), waiting.groupBy(_._1))
@@ -160,7 +160,8 @@ class TaskSegmentsSpec extends AnyFunSuite {
           assert(done == tried, s"output of batch ${batch.number} when it is run again, seed $seed")
           assert(left == leftFirst, s"rows that wait after batch ${batch.number} is run again, seed $seed")
           assert(contents(store) == after, s"state of batch ${batch.number} when it is run again, seed $seed")
-          if (ChannelState.of(store, batch.setup(limits(random)).inputSchema).segments.nonEmpty) cutBatches += 1
+          if (ChannelState.of(store, RowSchema(batch.setup(limits(random)).inputSchema, None)).segments.nonEmpty)
+            cutBatches += 1
           most = math.max(most, left.values.map(_.size).sum)
           add(out, done)
         }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.apache.spark.sql.types.StructType
 
 import io.snapline.error.InternalError
-import io.snapline.spark.operator.channel.{ChannelState, Cuts, RowLimit}
+import io.snapline.spark.operator.channel.{ChannelState, Cuts, RowLimit, RowSchema}
 
 /** Puts the parts of one task together. Owns its worker and the Arrow memory until `close`, which the end of the task calls if nothing else has.
   *
@@ -28,7 +28,8 @@ final class TaskStage(
     startLink: () => WorkerLink
 ) extends AutoCloseable {
   private val timers = new Timers(setup.key, store, counts)
-  private val channel = ChannelState.of(store, setup.inputSchema)
+  private val channel =
+    ChannelState.of(store, RowSchema(setup.inputSchema, if (setup.spec.keyed) Some(setup.keyOrdinals) else None))
   private var link: WorkerLink = _
   private var linkIsOpen = false
   private var task: KeyedTask = _

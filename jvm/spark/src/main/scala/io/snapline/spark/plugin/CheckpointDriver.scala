@@ -105,16 +105,19 @@ final class CheckpointDriver private[plugin] (
     *
     * @param savepoint
     *   it stays until somebody disposes of it
+    * @param inFlight
+    *   rows may wait in a savepoint, as they may in a checkpoint
     * @return
     *   a number to ask `outcome` with
     */
-  def trigger(savepoint: Boolean): Long = synchronized {
+  def trigger(savepoint: Boolean, inFlight: Boolean = false): Long = synchronized {
     if (inMemory) requests.refused("state is kept in the driver's memory, and a checkpoint is to outlive it")
     else if (coordinator == null) requests.refused("the query has not planned a batch yet")
     else {
       val (request, actions) = coordinator.requested(
         if (savepoint) CheckpointProperties.Savepoint else settings.retention.properties
       )
+      if (inFlight) requests.mayKeepRows(request)
       enqueue(actions)
       request
     }
@@ -222,7 +225,7 @@ final class CheckpointDriver private[plugin] (
         mayBeAhead = if (savepoint) Set.empty else ahead.map(_.id).toSet,
         base.pathIfRetained(coordinator),
         merged = hasMerged,
-        alignments.of(batch.batch, savepoint)
+        alignments.of(batch.batch, savepoint && checkpoint.exists(takesAllRows))
       )
     }
   }
@@ -235,6 +238,9 @@ final class CheckpointDriver private[plugin] (
 
   private def isSavepoint(checkpoint: Long): Boolean =
     coordinator.inProgress.exists(p => p.id == checkpoint && p.properties.isSavepoint)
+
+  private def takesAllRows(savepoint: Long): Boolean =
+    coordinator.inProgress.exists(p => p.id == savepoint && !p.requests.forall(requests.keepsRows))
 
   private def begin(started: UUID): Unit = {
     if (coordinator == null) {

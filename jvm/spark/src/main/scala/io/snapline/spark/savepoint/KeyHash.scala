@@ -22,9 +22,9 @@ private[savepoint] final class KeyHash(key: StructType, paths: Seq[Seq[Int]]) {
 private[savepoint] object KeyHash {
 
   /** The error for a key that is not where its hash says: it would be lost if the state were spread anew. */
-  def misplaced(operator: OperatorLayout, family: FamilyLayout, partition: Int, place: Int): IncompatibleState =
+  def misplaced(operator: OperatorLayout, state: String, partition: Int, place: Int): IncompatibleState =
     new IncompatibleState(
-      s"A key in partition $partition of state ${family.name} of ${operator.title} belongs to partition $place of ${operator.parallelism}.",
+      s"A key in partition $partition of state $state of ${operator.title} belongs to partition $place of ${operator.parallelism}.",
       "report it with the query's plan: by what this operator spreads its keys was taken wrongly, or the checkpoint was changed by hand."
     )
 }

@@ -94,7 +94,7 @@ private final class EntryRows(operator: OperatorLayout, family: FamilyLayout, pa
 
   def apply(key: UnsafeRow, value: Any): InternalRow = {
     place.of(key).filter(_ != partition).foreach { found =>
-      throw KeyHash.misplaced(operator, family, partition, found)
+      throw KeyHash.misplaced(operator, family.name, partition, found)
     }
     val row = new GenericInternalRow(4)
     row.update(0, partition)

@@ -2,11 +2,12 @@ package io.snapline.spark.savepoint
 
 import java.io.File
 
-import org.apache.spark.sql.execution.streaming.state.StateSchemaProvider
+import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateSchemaProvider}
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.IncompatibleState
 import io.snapline.snapshot.StoreAssembly
+import io.snapline.spark.operator.channel.{ChannelSpread, ChannelState}
 import io.snapline.spark.provider.LocalBackends
 import io.snapline.state.ColumnFamily
 
@@ -53,13 +54,19 @@ private[savepoint] final class StoreRescale(
   private def spread(share: StoreShare, local: File): Seq[(StoreId, String)] = {
     val backends = new LocalBackends(reader.settings.backend.kind, new File(local, "targets"), reader.settings)
     val assemblies = new Array[StoreAssembly](share.operator.partitions)
+    val key = (share.operator.layout.id, share.store.name)
+    val encodings = reader.encodings(share.operator.layout, share.store, schemas(key))
+    val waiting = new ChannelSpread(encodings.of(StoreRescale.Channel), share.targets, new File(local, "waiting"))
     try {
       share.targets.foreach(target => assemblies(target) = new StoreAssembly(backends.newBuilder()))
-      val key = (share.operator.layout.id, share.store.name)
-      val encodings = reader.encodings(share.operator.layout, share.store, schemas(key))
       val routes = new KeyRoutes(share.operator, encodings, reader.settings.maxParallelism)
       share.sources.foreach { source =>
-        reader.reading(source, local)(_.foreach(spread(share, routes, source.id.partition, _, assemblies)))
+        val from = source.id.partition
+        reader.reading(source, local)(_.foreach { rows =>
+          if (rows.descriptor.name == ChannelState.Family) {
+            waiting.add(rows, s"partition $from of ${share.operator.layout.title}", routes.ofRows(_, from))
+          } else spread(share, routes, from, rows, assemblies)
+        })
       }
       val folders = new StoreFolders(to, reader.configuration.value)
       val origin = reader.origin(backends.kind)
@@ -69,10 +76,17 @@ private[savepoint] final class StoreRescale(
           assembly.begin(rows.family)
           rows.rows.foreach { case (key, value) => assembly.put(key, value) }
         }
+        waiting.descriptor.foreach { channel =>
+          assembly.begin(channel)
+          waiting.write(target)(assembly.put)
+        }
         val id = idIn(share, target)
         id -> assembly.write(folders.files(id), version, origin, reader.settings.state).uid
       }
-    } finally assemblies.foreach(assembly => if (assembly != null) assembly.close())
+    } finally {
+      assemblies.foreach(assembly => if (assembly != null) assembly.close())
+      waiting.close()
+    }
   }
 
   private def spread(
@@ -100,4 +114,17 @@ private[savepoint] final class StoreRescale(
         "report it with the query's plan."
       )
   }
+}
+
+private object StoreRescale {
+
+  /** Spark knows nothing of it: it is no state that the operator has described. */
+  val Channel: FamilyLayout = FamilyLayout(
+    ChannelState.Family,
+    ChannelState.Key,
+    ChannelState.Value,
+    NoPrefixKeyStateEncoderSpec(ChannelState.Key).json,
+    multi = false,
+    Placement.Fixed("rows that wait go where their keys go")
+  )
 }

@@ -32,7 +32,8 @@ class ChannelStateSpec extends AnyFunSuite {
   private def withStore(body: StateStore => Unit): Unit =
     OperatorStore.using(key, NoPrefixKeyStateEncoderSpec(key))(body)
 
-  private def of(store: StateStore, schema: StructType = input): ChannelState = ChannelState.of(store, schema)
+  private def of(store: StateStore, schema: StructType = input): ChannelState =
+    ChannelState.of(store, RowSchema(schema, None))
 
   test("a store that never had channel state has no family of it") {
     withStore { store =>

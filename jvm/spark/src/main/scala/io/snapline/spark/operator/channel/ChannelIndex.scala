@@ -20,11 +20,11 @@ import io.snapline.error.CheckpointDamaged
 private[channel] final case class ChannelIndex(
     nextBlock: Long,
     segments: Seq[WaitingSegment],
-    schemas: Map[Int, StructType]
+    schemas: Map[Int, RowSchema]
 ) {
 
   /** The number of a schema; one that is not there yet gets the next. */
-  def numbered(schema: StructType): (ChannelIndex, Int) = schemas.find(_._2 == schema) match {
+  def numbered(schema: RowSchema): (ChannelIndex, Int) = schemas.find(_._2 == schema) match {
     case Some((number, _)) => (this, number)
     case None =>
       val number = (-1 +: schemas.keys.toSeq).max + 1
@@ -36,7 +36,10 @@ private[channel] final case class ChannelIndex(
     val json = JObject(
       "next_block" -> JInt(nextBlock),
       "schemas" -> JObject(schemas.toList.filter(s => used(s._1)).sortBy(_._1).map { case (number, schema) =>
-        number.toString -> JsonMethods.parse(schema.json)
+        number.toString -> JsonMethods.parse(schema.columns.json)
+      }),
+      "keys" -> JObject(schemas.toList.filter(s => used(s._1)).sortBy(_._1).flatMap { case (number, schema) =>
+        schema.key.map(key => number.toString -> JArray(key.map(JInt(_)).toList))
       }),
       "segments" -> JArray(segments.map(ChannelIndex.toJson).toList)
     )
@@ -50,9 +53,11 @@ private[channel] object ChannelIndex {
   def parse(bytes: Array[Byte], where: String): ChannelIndex =
     try {
       val json = JsonMethods.parse(new String(bytes, UTF_8))
+      val keys = json \ "keys"
       val schemas = json \ "schemas" match {
         case JObject(fields) => fields.map { case (number, schema) =>
-            number.toInt -> DataType.fromJson(JsonMethods.compact(schema)).asInstanceOf[StructType]
+            val columns = DataType.fromJson(JsonMethods.compact(schema)).asInstanceOf[StructType]
+            number.toInt -> RowSchema(columns, key(keys \ number, columns))
           }.toMap
         case _ => throw new IllegalArgumentException("no schemas")
       }
@@ -80,6 +85,14 @@ private[channel] object ChannelIndex {
     "block_rows" -> JArray(s.blockRows.map(JInt(_)).toList),
     "bytes" -> JInt(s.bytes)
   )
+
+  private def key(json: JValue, columns: StructType): Option[Seq[Int]] = json match {
+    case JArray(ordinals) =>
+      val key = ordinals.collect { case JInt(ordinal) if columns.indices.contains(ordinal.toInt) => ordinal.toInt }
+      if (key.size < ordinals.size) throw new IllegalArgumentException(s"a key is $ordinals")
+      Some(key)
+    case _ => None
+  }
 
   private def segment(json: JValue): WaitingSegment = WaitingSegment(
     Segment(

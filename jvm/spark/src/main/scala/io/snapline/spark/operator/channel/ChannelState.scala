@@ -12,10 +12,10 @@ import io.snapline.spark.provider.SnaplineStateStore
 /** Rows that micro-batches have left, raw and in order, in a column family of the partition's store: they are committed, snapshotted and recovered with the state they
   * belong to. One task's, on its thread.
   *
-  * @param input
-  *   of the rows, as the query has them now
+  * @param rows
+  *   as the query has them now
   */
-final class ChannelState private (store: StateStore, input: StructType, exists: Boolean) {
+final class ChannelState private (store: StateStore, rows: RowSchema, exists: Boolean) {
   import ChannelState._
 
   private var declared = false
@@ -40,11 +40,11 @@ final class ChannelState private (store: StateStore, input: StructType, exists: 
   /** What waits, the oldest first. */
   def segments: Seq[Segment] = index.segments.map(_.segment)
 
-  def rowCount: Long = index.segments.map(_.rows).sum
+  def rowCount: Long = index.segments.map(_.rowCount).sum
 
   def bytes: Long = index.segments.map(_.bytes).sum
 
-  def rowsOf(segment: Segment): Long = waiting(segment).rows
+  def rowsOf(segment: Segment): Long = waiting(segment).rowCount
 
   private def waiting(segment: Segment): WaitingSegment =
     index.segments.find(_.segment == segment).getOrElse(throw new NoSuchElementException(s"No $segment waits."))
@@ -52,20 +52,18 @@ final class ChannelState private (store: StateStore, input: StructType, exists: 
   /** The rows of a segment in order, in the schema in force. Each is good until the next is taken. */
   def read(segment: Segment): Iterator[InternalRow] = {
     val waits = waiting(segment)
-    val schema = index.schemas(waits.schema)
-    val raw = waits.blocks.iterator.zip(waits.blockRows).zipWithIndex.flatMap { case ((block, rows), i) =>
-      RowBlock.rows(store.get(key(block), Family).getBinary(0), schema.length, rows, if (i == 0) waits.skip else 0)
-    }
-    if (SchemaChange.isNone(schema, input)) raw
+    val schema = index.schemas(waits.schema).columns
+    val raw = waits.rows(schema.length, block => store.get(key(block), Family).getBinary(0))
+    if (SchemaChange.isNone(schema, rows.columns)) raw
     else {
-      val problems = SchemaChange.problems(schema, input, "row")
+      val problems = SchemaChange.problems(schema, rows.columns, "row")
       if (problems.nonEmpty) {
         throw new IncompatibleState(
           s"Rows that wait as channel state have another schema than the query's input: ${problems.mkString("; ")}.",
           "run the query as it was until its progress shows no more channel state (numChannelRows), then change it."
         )
       }
-      val convert = SchemaChange.projection(schema, input)
+      val convert = SchemaChange.projection(schema, rows.columns)
       raw.map(convert(_))
     }
   }
@@ -108,7 +106,7 @@ final class ChannelState private (store: StateStore, input: StructType, exists: 
 
     def close(): Unit = {
       flush()
-      val (withSchema, schema) = index.numbered(input)
+      val (withSchema, schema) = index.numbered(rows)
       val waits = WaitingSegment(segment, schema, index.nextBlock, 0, blocks.result(), bytes)
       change(withSchema.copy(nextBlock = next, segments = index.segments :+ waits))
     }
@@ -131,13 +129,13 @@ final class ChannelState private (store: StateStore, input: StructType, exists: 
 
 object ChannelState {
   private[spark] val Family = "$channel"
-  private val IndexEntry = 0L
+  private[channel] val IndexEntry = 0L
   private[spark] val Key: StructType = new StructType().add("entry", LongType, nullable = false)
   private[spark] val Value: StructType = new StructType().add("content", BinaryType, nullable = false)
 
   /** A store that never had any is not touched until there is some. */
-  def of(store: StateStore, input: StructType): ChannelState = store match {
-    case own: SnaplineStateStore => new ChannelState(store, input, own.holds(Family))
-    case _ => new ChannelState(store, input, exists = false)
+  private[spark] def of(store: StateStore, rows: RowSchema): ChannelState = store match {
+    case own: SnaplineStateStore => new ChannelState(store, rows, own.holds(Family))
+    case _ => new ChannelState(store, rows, exists = false)
   }
 }

@@ -1,5 +1,7 @@
 package io.snapline.spark.operator.channel
 
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
 /** A micro-batch whose rows, or some of them, wait in the channel: blocks `firstBlock` until `firstBlock + blockRows.size`.
   *
   * @param schema
@@ -17,7 +19,13 @@ private[channel] final case class WaitingSegment(
     blockRows: Seq[Int],
     bytes: Long
 ) {
-  def rows: Long = blockRows.map(_.toLong).sum - skip
+  def rowCount: Long = blockRows.map(_.toLong).sum - skip
+
+  /** Its rows in order. Each is good until the next is taken. */
+  def rows(fields: Int, content: Long => Array[Byte]): Iterator[UnsafeRow] =
+    blocks.iterator.zip(blockRows).zipWithIndex.flatMap { case ((block, rows), i) =>
+      RowBlock.rows(content(block), fields, rows, if (i == 0) skip else 0)
+    }
 
   def blocks: Seq[Long] = blockRows.indices.map(firstBlock + _)
 
@@ -29,7 +37,7 @@ private[channel] final case class WaitingSegment(
       left -= blockRows(gone)
       gone += 1
     }
-    val share = if (rows == 0) 0L else bytes * (rows - processed) / rows
+    val share = if (rowCount == 0) 0L else bytes * (rowCount - processed) / rowCount
     val rest = copy(firstBlock = firstBlock + gone, skip = left.toInt, blockRows = blockRows.drop(gone), bytes = share)
     (rest, blocks.take(gone))
   }
