@@ -19,7 +19,7 @@ from snapline import (
 )
 from snapline.errors import IncompatibleState, InvalidConfiguration
 from snapline.inspect import SavepointFolder
-from snapline.query.unaligned import rows_wait
+from snapline.query.unaligned import CUTS, rows_wait
 from snapline.savepoint import create_savepoint, rescale_checkpoint, restore_savepoint, write_savepoint
 
 from .chains import UNALIGNED, WITH_INTERVAL, Chains
@@ -115,6 +115,22 @@ def test_a_query_that_is_aligned_goes_on_from_them(slow: Chains, aligned: Rows) 
     assert rows_wait(rest.files)
     out = rest.go_on_from(CheckpointConfig())
     assert sorted([*slow.rows_out(), *out], key=repr) == aligned
+
+
+def test_a_batch_that_was_cut_and_not_committed_is_refused(slow: Chains) -> None:
+    query = snapline.start(slow.writer(processingTime="0 seconds"), UNALIGNED)
+    slow.stop_while_rows_wait(query)
+    newest = max(slow.batches("commits"))
+    if newest == max(slow.batches("offsets")):
+        for name in (str(newest), f".{newest}.crc"):
+            (slow.checkpoint / "commits" / name).unlink()
+    else:
+        # The batch after it had been begun: what it has noted is as good as that of one that was cut.
+        (slow.checkpoint / CUTS / str(newest)).rename(slow.checkpoint / CUTS / str(newest + 1))
+    savepoint = slow.work / "savepoint"
+    with pytest.raises(IncompatibleState, match="cut short before it was committed"):
+        create_savepoint(slow.session, str(slow.checkpoint), str(savepoint), format="native", in_flight=True)
+    assert not savepoint.exists()
 
 
 def test_there_is_no_place_for_them_in_tables(slow: Chains) -> None:
