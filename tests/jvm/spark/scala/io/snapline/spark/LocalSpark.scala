@@ -11,6 +11,10 @@ object LocalSpark {
   val provider: (String, String) = ProviderClass -> classOf[SnaplineStateStoreProvider].getName
   val extension: (String, String) = "spark.sql.extensions" -> classOf[SnaplineExtension].getName
 
+  /** Spark's stop of the stores waits for maintenance that may wait for a lock it holds (StateStore.scala:1556-1563): for 5 minutes, if nothing is said. */
+  private val quickStop =
+    Seq("Shutdown", "ForceShutdown").map(name => s"spark.sql.streaming.stateStore.maintenance${name}Timeout" -> "3s")
+
   /** A number that divides maxParallelism. */
   val Partitions: Int = 5
 
@@ -26,7 +30,7 @@ object LocalSpark {
       .master("local[2]")
       .config("spark.ui.enabled", "false")
       .config("spark.sql.shuffle.partitions", Partitions.toString)
-    settings.foldLeft(builder) { case (b, (name, value)) => b.config(name, value) }.getOrCreate()
+    (quickStop ++ settings).foldLeft(builder) { case (b, (name, value)) => b.config(name, value) }.getOrCreate()
   }
 
   def stop(spark: SparkSession): Unit = {
