@@ -96,10 +96,10 @@ def test_damage(spark: SparkSession, savepoint: Path, harm: Callable[[Path], Non
 def test_a_later_version(spark: SparkSession, savepoint: Path) -> None:
     drop_checksums(savepoint)
     data = bytearray((savepoint / "_metadata").read_bytes())
-    data[8:10] = (3).to_bytes(2, "little")
+    data[8:10] = (4).to_bytes(2, "little")
     data[12:16] = crc32c(bytes(data[:12])).to_bytes(4, "little")
     (savepoint / "_metadata").write_bytes(data)
-    refused(spark, savepoint, UnsupportedVersion, "format 3")
+    refused(spark, savepoint, UnsupportedVersion, "format 4")
 
 
 def test_other_folders(spark: SparkSession, made: Path, tmp_path: Path) -> None:
