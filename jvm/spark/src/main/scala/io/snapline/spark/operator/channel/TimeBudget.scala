@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 
 /** The time a task has for its rows. At least one chunk is begun, however little there is.
   *
-  * Chunks grow to a sixteenth of the time each, so that little is sent in vain. A worker that cannot stop within one begins with a few rows: slow ones are noticed early, and quick
-  * ones pay for it.
+  * A worker that stops by itself gets chunks as large as any: to make a row and to take it back costs microseconds, and each chunk costs milliseconds. For one that cannot stop within
+  * a chunk they begin with a few rows and grow to a sixteenth of the time each: slow rows are noticed early, and quick ones pay for it.
   *
   * @param stopsWithin
   *   whether the worker stops within a chunk; rows that were sent are kept until it has said how far it came
@@ -18,14 +18,13 @@ final class TimeBudget(budgetMs: Long, stopsWithin: Boolean, now: () => Long = (
 
   private val slice = budgetMs * 1e6 / Slices
   private val deadline = now() + budgetMs * 1000000L
-  private val firstRows = if (stopsWithin) FirstRows else FewRows
   private val underWay = mutable.Queue.empty[Int]
   private val kept = mutable.Queue.empty[mutable.ArrayBuffer[InternalRow]]
   private var keeping = mutable.ArrayBuffer.empty[InternalRow]
   private val back = mutable.ArrayBuffer.empty[InternalRow]
   private var busySince = 0L
   private var nanosPerRow = 0.0
-  private var largest = firstRows
+  private var largest = FewRows
   private var started = false
   private var warm = false
 
@@ -33,11 +32,11 @@ final class TimeBudget(budgetMs: Long, stopsWithin: Boolean, now: () => Long = (
   def isOver: Boolean = started && now() >= deadline
 
   override def next(atMost: Int): Int =
-    if (!started) math.min(atMost, firstRows)
+    if (!started) first(atMost)
     else {
       val time = now()
       if (time >= deadline) 0
-      else if (nanosPerRow == 0) math.min(atMost, firstRows)
+      else if (stopsWithin || nanosPerRow == 0) first(atMost)
       else {
         val left = deadline - time - underWay.sum * nanosPerRow
         val fitting = (math.min(left, slice) / nanosPerRow).toLong
@@ -46,6 +45,8 @@ final class TimeBudget(budgetMs: Long, stopsWithin: Boolean, now: () => Long = (
         math.max(0L, math.min(rows, math.min(largest, atMost).toLong)).toInt
       }
     }
+
+  private def first(atMost: Int): Int = if (stopsWithin) atMost else math.min(atMost, FewRows)
 
   override def took(row: InternalRow): Unit = if (stopsWithin) keeping += row.copy()
 
@@ -80,6 +81,5 @@ final class TimeBudget(budgetMs: Long, stopsWithin: Boolean, now: () => Long = (
 private object TimeBudget {
   private val Slices = 16
   private val FewRows = 4
-  private val FirstRows = 1024
   private val Growth = 4
 }
