@@ -37,7 +37,10 @@ def run(bench: Bench, args: argparse.Namespace) -> None:
     settings = dict(pair.split("=", 1) for pair in args.conf)
     names = args.providers.split(",") if args.providers else list(bench.names)
     providers = bench.choose(names, args.jar, settings)
-    given = {name: getattr(args, name) for name in ("batches", "maintenance", "memory", "minutes")}
+    given = {
+        name: getattr(args, name)
+        for name in ("batches", "rows", "warm_up", "partitions", "maintenance", "memory", "minutes")
+    }
     overrides = {name: value for name, value in given.items() if value is not None}
     if foreign := overrides.keys() - bench.sizes.keys():
         raise SystemExit(f"{bench.name} knows no {', '.join(foreign)}")
@@ -93,7 +96,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", help="Spark setting for Snapline's runs"
     )
-    parser.add_argument("--batches", type=int, help="measured batches (aggregation, incremental)")
+    parser.add_argument("--batches", type=int, help="measured batches (aggregation, incremental, keyed-…, slow-store)")
+    parser.add_argument("--warm-up", type=int, help="batches before these (the same benches)")
+    parser.add_argument("--rows", type=int, help="rows a batch (keyed-…, slow-store)")
+    parser.add_argument("--partitions", type=int, help="of state (slow-store)")
     parser.add_argument("--maintenance", help="Spark's maintenance interval (aggregation)")
     parser.add_argument("--memory", help="the driver's heap (aggregation, incremental)")
     parser.add_argument("--minutes", type=float, help="how long it runs (soak; all: how long soak does)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ TITLES = {EXACTLY: "EXACTLY_ONCE", OURS: "AT_LEAST_ONCE"}
 
 @dataclass(frozen=True)
 class Sizes(slow.Sizes):
-    """`partitions` of state, on two cores and as many threads that upload. `concurrent`: checkpoints at most."""
+    """`concurrent`: checkpoints at most. Two threads upload."""
 
     batches: int = 100
     interval_s: float = 0.2
@@ -54,10 +54,8 @@ def measure(job: Job) -> Result:
         num_retained=2,
         data_inline_threshold=0,
     )
-    partitions = {"spark.sql.shuffle.partitions": str(sizes.partitions)}
-    many = replace(job, provider=replace(job.provider, settings={**job.provider.settings, **partitions}))
 
     def start(writer: Any) -> Any:
         return snapline.start(writer, config)
 
-    return slow.run_far(many, sizes, start)
+    return slow.run_far(job, sizes, start)

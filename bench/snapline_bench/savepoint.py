@@ -13,7 +13,8 @@ from snapline_bench.events import UpdateEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import OURS, Provider
-from snapline_bench.session import open_session
+from snapline_bench.rescale import await_snapshots
+from snapline_bench.session import PARTITIONS, open_session
 from snapline_bench.snapline_only import sessions
 from snapline_bench.stream import Stream
 
@@ -23,16 +24,20 @@ TITLES = {OURS: "Snapline, RocksDB"}
 
 @dataclass(frozen=True)
 class Sizes:
-    """`payload`: bytes of a value; `changed`: keys that each of two batches after the load changes; `turns`: each."""
+    """
+    `payload`: bytes of a value; `changed`: keys that each of `batches` after the load changes, enough of them for a
+    snapshot in the background; `turns`: each.
+    """
 
     keys: int = 1_000_000
     payload: int = 100
     changed: int = 10_000
-    turns: int = 3
+    batches: int = 11
+    turns: int = 5
     memory: str = "4g"
 
     def events(self) -> UpdateEvents:
-        return UpdateEvents(self.keys, self.changed, 3, self.payload)
+        return UpdateEvents(self.keys, self.changed, 1 + self.batches, self.payload)
 
 
 QUICK = Sizes(keys=100_000, changed=1_000, turns=2)
@@ -66,6 +71,7 @@ def measure(job: Job) -> Result:
     for batch in batches:
         stream.land([batch])
         stream.drain()
+    await_snapshots(checkpoint, PARTITIONS)
     stream.stop()
     # The same rows, from memory: what is left is to write them.
     rows = snapline.read_state(str(checkpoint), session=spark).persist()

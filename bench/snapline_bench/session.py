@@ -8,6 +8,8 @@ from pyspark.sql import SparkSession
 
 from snapline_bench.provider import STORE, Provider
 
+PARTITIONS = 2
+
 
 def open_session(provider: Provider, null_jar: Path, scratch: Path, maintenance: str, memory: str) -> SparkSession:
     settings: dict[str, bool | float | int | str | None] = {
@@ -17,7 +19,9 @@ def open_session(provider: Provider, null_jar: Path, scratch: Path, maintenance:
         "spark.jars": ",".join([str(null_jar), *provider.jars]),
         "spark.local.dir": str(scratch / "local"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.shuffle.partitions": str(PARTITIONS),
+        # Each batch is a folder: more than 32 would be listed by a job, which costs more than a small batch.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
         "spark.sql.streaming.numRecentProgressUpdates": "10000",
         f"{STORE}.maintenanceInterval": maintenance,
         **provider.spark_settings(),

@@ -17,7 +17,7 @@ from snapline_bench.events import SumEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import OURS, Provider
-from snapline_bench.session import open_session
+from snapline_bench.session import PARTITIONS, open_session
 from snapline_bench.stream import Stream, Workload, summary
 from snapline_bench.written import Written, WrittenWatch, plus
 
@@ -35,6 +35,7 @@ class Sizes:
     """
     `latency_ms`, `mb_s`: of the far store. `below`: what lies there, by a pattern of paths; Spark's two logs are on the
     near one, unless it is `.*`. `interval_s`: between checkpoints. `pace_s`: a batch starts at most this often.
+    `partitions` of state: a task that waits for its commit holds a core: the more, the longer a batch waits.
     """
 
     keys: int = 100_000
@@ -46,6 +47,7 @@ class Sizes:
     below: str = ".*/(state|snapline)/.*"
     interval_s: float = 10.0
     pace_s: float = 0.2
+    partitions: int = PARTITIONS
     memory: str = "4g"
 
     def events(self) -> SumEvents:
@@ -108,6 +110,7 @@ def run_far(job: Job, sizes: Sizes, start: Any, near: bool = False) -> Result:
     jars = [str(job.null_jar), *job.provider.jars]
     far = {
         "spark.driver.extraClassPath": ":".join(jars),
+        "spark.sql.shuffle.partitions": str(sizes.partitions),
         "spark.hadoop.fs.slow.impl": "io.snapline.bench.SlowFileSystem",
         "spark.hadoop.fs.slow.latency-ms": str(sizes.latency_ms),
         "spark.hadoop.fs.slow.bytes-per-second": str(sizes.mb_s << 20),

@@ -34,7 +34,7 @@ class Sizes:
     lives: int = 8
     settle_s: float = 180.0
     every_s: float = 5.0
-    pace_s: float = 0.5
+    pace_s: float = 2.0
     interval_s: float = 5.0
     seed: int = 11
     memory: str = "1g"

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from snapline.errors import StateNotFound, StorageFailure
 from snapline.query import Files, HadoopFiles, LocalFiles
+from snapline.query.files import side_by_side
 
 
 @pytest.fixture(params=["local", "hadoop"])
@@ -47,6 +51,48 @@ def test_walks(files: Files, tmp_path: Path) -> None:
     assert files.walk("") == ["a/b/c", "a/d", "e"]
     assert files.list("") == ["a", "e"]
     assert files.walk("nowhere") == []
+
+
+def test_walks_without_side_files(spark: SparkSession, tmp_path: Path) -> None:
+    """As on an object store, where one listing has all files."""
+    put(tmp_path / "a/b", checksum=None)
+    (tmp_path / "a/.hidden").mkdir()
+    put(tmp_path / "a/.hidden/c", checksum=None)
+    put(tmp_path / "d", checksum=None)
+    conf = spark._jsparkSession.sessionState().conf()
+    conf.setConfString("fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem")
+    conf.setConfString("fs.file.impl.disable.cache", "true")
+    try:
+        files = HadoopFiles(spark, f"file:{tmp_path}")
+        assert files._raw is None
+        assert files.walk("") == ["a/b", "d"]
+        assert files.walk("nowhere") == []
+    finally:
+        for name in ("fs.file.impl", "fs.file.impl.disable.cache"):
+            conf.unsetConf(name)
+
+
+def test_acts_side_by_side(files: Files) -> None:
+    wanted = [f"folder/{number}" for number in range(40)]
+    side_by_side(lambda name: files.write_new(name, name.encode()), wanted)
+    assert sorted(f"folder/{name}" for name in files.list("folder")) == sorted(wanted)
+    assert all(files.read(name) == name.encode() for name in wanted)
+
+
+def test_nothing_goes_on_when_one_has_failed(files: Files) -> None:
+    ended = threading.Event()
+
+    def act(name: str) -> None:
+        if name == "bad":
+            raise StorageFailure("no", "no")
+        time.sleep(0.2)
+        files.write_new(name, b"")
+        ended.set()
+
+    with pytest.raises(StorageFailure):
+        side_by_side(act, ["good", "bad"])
+    assert ended.is_set()
+    assert files.exists("good")
 
 
 def test_overwrites_nothing(files: Files) -> None:

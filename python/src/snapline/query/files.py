@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from snapline.errors import SnaplineError, StateNotFound, StorageFailure
+
+_AT_ONCE = 16
 
 
 class Files(Protocol):
@@ -135,6 +138,18 @@ class LocalFiles:
 
     def _path(self, name: str) -> Path:
         return self._base / name
+
+
+def side_by_side(act: Callable[[str], None], names: Iterable[str]) -> None:
+    """Reads or writes small files that do not wait for one another: a store that is far away answers slowly, and many
+    at once.
+
+    Raises:
+        what ``act`` does, when all that was begun has ended.
+    """
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for _ in pool.map(act, names):
+            pass
 
 
 def checksum_path(path: Path) -> Path:

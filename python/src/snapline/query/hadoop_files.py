@@ -49,16 +49,27 @@ class HadoopFiles:
 
     def walk(self, folder: str) -> Sequence[str]:
         base = self._path(folder)
-        found = []
         try:
             with _translate("list", base):
                 prefix = len(str(self._fs.makeQualified(base).toUri().getPath())) + 1
-                listing = self._fs.listFiles(base, True)
-                while listing.hasNext():
-                    found.append(str(listing.next().getPath().toUri().getPath())[prefix:])
+                found = [str(path.toUri().getPath())[prefix:] for path in self._below(base)]
         except _Missing:
             return []
         return sorted(name for name in found if not any(part.startswith(".") for part in name.split("/")))
+
+    def _below(self, folder: Any) -> Iterator[Any]:
+        if self._raw is None:
+            # Of an object store this is one request for a thousand files, whatever the folders.
+            listing = self._fs.listFiles(folder, True)
+            while listing.hasNext():
+                yield listing.next().getPath()
+            return
+        # The local file system would start a process for each file, to ask for its permissions.
+        for status in self._fs.listStatus(folder):
+            if status.isDirectory():
+                yield from self._below(status.getPath())
+            else:
+                yield status.getPath()
 
     def exists(self, name: str) -> bool:
         path = self._path(name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from snapline._version import __version__
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
-from snapline.query.files import Files
+from snapline.query.files import Files, side_by_side
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.unaligned import operators_that_wait, rows_wait
 from snapline.savepoint.java_api import java_savepoints
@@ -27,8 +27,8 @@ from snapline.savepoint.metadata import (
 from snapline.savepoint.native import NativeState, check_native, copy_state
 from snapline.savepoint.spark_files import PROVIDER, spark_files
 from snapline.savepoint.state import CheckpointState, find_state
-from snapline.savepoint.tables import write_table
-from snapline.savepoint.verify import data_files, spark_checksums
+from snapline.savepoint.tables import count_rows, write_table
+from snapline.savepoint.verify import data_files, read_back
 from snapline.savepoint.watched import watched
 
 if TYPE_CHECKING:
@@ -83,27 +83,28 @@ def create_savepoint(
     query = read_query_id(source)
     target.write_new(UNFINISHED, b"")
     native: NativeState | None = None
-    rows: dict[str, int] = {}
     if format == NATIVE:
         with watched(session, "files of the state", progress):
             native = copy_state(session, state, target.location)
     for operator in state.operators if native is None else ():
         for key in operator.states:
             with watched(session, f"state {key.name} of {operator.title}", progress):
-                rows[key.folder] = write_table(session, target, operator, key, state.table(session, operator, key))
+                write_table(session, target, operator, key, state.table(session, operator, key))
     progress("Spark's own files")
-    for name in spark_files(source, state.operators, state.batch):
-        target.write_new(f"{SPARK}/{name}", source.read(name))
+    side_by_side(
+        lambda name: target.write_new(f"{SPARK}/{name}", source.read(name)),
+        spark_files(source, state.operators, state.batch),
+    )
     progress("checksums")
     copied = () if native is None else native.files
-    others = sorted(set(data_files(target)) - {file.name for file in copied})
+    others = read_back(session, target, sorted(set(data_files(target)) - {file.name for file in copied}))
     metadata = metadata_of(
         session,
         state,
         query,
         format=format,
-        rows=rows if native is None else native.rows,
-        files=(*copied, *spark_checksums(session, target)(others)),
+        rows=count_rows(state.operators, others) if native is None else native.rows,
+        files=(*copied, *(file for file, _ in others)),
         backend=None if native is None else native.backend,
         stores=() if native is None else native.stores,
         in_flight=waiting,

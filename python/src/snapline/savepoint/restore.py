@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
 from snapline.query.end_of_time import is_drained
-from snapline.query.files import Files
+from snapline.query.files import Files, side_by_side
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.logs import COMMITS, OFFSETS
 from snapline.query.unaligned import RESTORED, UNALIGNED_MARK
@@ -268,8 +268,8 @@ def _copy_spark_files(
     wanted: int | None,
 ) -> None:
     there = {file.name.removeprefix(f"{SPARK}/") for file in metadata.files if file.name.startswith(f"{SPARK}/")}
-    for name in sorted(name for name in there if operator_of(name) is None):
-        target.write_new(name, source.read(f"{SPARK}/{name}"))
+    of_query = sorted(name for name in there if operator_of(name) is None)
+    side_by_side(lambda name: target.write_new(name, source.read(f"{SPARK}/{name}")), of_query)
     for operator in restored:
         if operator.old is not None:
             texts = {name: source.read(f"{SPARK}/{name}") for name in there if operator_of(name) == operator.old.id}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from snapline.query.files import Files
 from snapline.savepoint.java_api import java_savepoints, translate
 from snapline.savepoint.layout import OperatorLayout, StateKey
+from snapline.savepoint.metadata import SavepointFile
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,9 +40,17 @@ def empty_table(session: SparkSession, operator: OperatorLayout, key: StateKey) 
 
 def write_table(
     session: SparkSession, savepoint: Files, operator: OperatorLayout, key: StateKey, table: DataFrame
-) -> int:
-    """Writes a state; returns how many rows are there when they are read back."""
-    folder = f"{savepoint.location}/{key.folder}"
+) -> None:
+    """Writes a state."""
     with translate(f"write state {key.name} of {operator.title}"):
-        java_savepoints(session).writeParquet(table._jdf, folder)
-        return session.read.schema(table.schema).parquet(folder).count()
+        java_savepoints(session).writeParquet(table._jdf, f"{savepoint.location}/{key.folder}")
+
+
+def count_rows(operators: Iterable[OperatorLayout], files: Iterable[tuple[SavepointFile, int]]) -> dict[str, int]:
+    """By folder, how many rows each state has, of the files that were read back."""
+    rows = {key.folder: 0 for operator in operators for key in operator.states}
+    for file, count in files:
+        folder = file.name.rpartition("/")[0]
+        if folder in rows:
+            rows[folder] += count
+    return rows

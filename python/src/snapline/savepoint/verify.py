@@ -46,12 +46,17 @@ def data_files(files: Files) -> list[str]:
 
 def spark_checksums(session: SparkSession, files: Files) -> Checksums:
     """Read by Spark's tasks."""
+    return lambda names: [file for file, _ in _read(session, files, names, count_rows=False)]
 
-    def read(names: list[str]) -> list[SavepointFile]:
-        with translate(f"read {files.location}"):
-            paths = [f"{files.location}/{name}" for name in names]
-            sums = java_savepoints(session).checksums(session._jsparkSession, paths)
-        pairs = (str(each).split(" ") for each in sums)
-        return [SavepointFile(name, int(length), int(crc)) for name, (length, crc) in zip(names, pairs, strict=True)]
 
-    return read
+def read_back(session: SparkSession, files: Files, names: list[str]) -> list[tuple[SavepointFile, int]]:
+    """Files that were just written, read by Spark's tasks, and how many rows each has, if it is Parquet; else 0."""
+    return _read(session, files, names, count_rows=True)
+
+
+def _read(session: SparkSession, files: Files, names: list[str], count_rows: bool) -> list[tuple[SavepointFile, int]]:
+    with translate(f"read {files.location}"):
+        paths = [f"{files.location}/{name}" for name in names]
+        found = java_savepoints(session).checksums(session._jsparkSession, paths, count_rows)
+    numbers = (map(int, str(each).split(" ")) for each in found)
+    return [(SavepointFile(name, length, crc), rows) for name, (length, crc, rows) in zip(names, numbers, strict=True)]

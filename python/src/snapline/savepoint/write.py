@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from snapline._version import __version__
 from snapline.errors import IncompatibleState
+from snapline.query.files import side_by_side
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.java_api import java_savepoints, translate
 from snapline.savepoint.layout import OperatorLayout, StateKey, find_operator
 from snapline.savepoint.metadata import CANONICAL, METADATA, UNFINISHED, SavepointMetadata, read_savepoint
-from snapline.savepoint.tables import write_table
-from snapline.savepoint.verify import data_files, spark_checksums, verify_savepoint
+from snapline.savepoint.tables import count_rows, write_table
+from snapline.savepoint.verify import data_files, read_back, spark_checksums, verify_savepoint
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,15 +68,14 @@ def write_savepoint(
         key = layout.state(state)
         written[key] = _checked(session, layout, key, table)
     target.write_new(UNFINISHED, b"")
-    rows = {}
     for layout in metadata.operators:
         for key in layout.states:
             progress(f"state {key.name} of {layout.title}")
             table = written[key] if key in written else read_state(like, layout.id, key.name, session=session)
-            rows[key.folder] = write_table(session, target, layout, key, table)
-    for file in metadata.files:
-        if file.name.startswith(f"{SPARK}/"):
-            target.write_new(file.name, source.read(file.name))
+            write_table(session, target, layout, key, table)
+    of_spark = [file.name for file in metadata.files if file.name.startswith(f"{SPARK}/")]
+    side_by_side(lambda name: target.write_new(name, source.read(name)), of_spark)
+    files = read_back(session, target, data_files(target))
     made = dataclasses.replace(
         metadata,
         id=str(uuid.uuid4()),
@@ -83,8 +83,8 @@ def write_savepoint(
         created=time.time_ns() // 1_000_000,
         writer=__version__,
         spark=session.version,
-        rows=rows,
-        files=tuple(spark_checksums(session, target)(data_files(target))),
+        rows=count_rows(metadata.operators, files),
+        files=tuple(file for file, _ in files),
         backend=None,
         stores=(),
     )

@@ -21,6 +21,12 @@ private[savepoint] final class KeyHash(key: StructType, paths: Seq[Seq[Int]]) {
 
 private[savepoint] object KeyHash {
 
+  /** None: a key of the state does not say where it belongs. */
+  def of(family: FamilyLayout): Option[KeyHash] = family.placement match {
+    case Placement.Hashed(paths) => Some(new KeyHash(family.key, paths))
+    case _ => None
+  }
+
   /** The error for a key that is not where its hash says: it would be lost if the state were spread anew. */
   def misplaced(operator: OperatorLayout, state: String, partition: Int, place: Int): IncompatibleState =
     new IncompatibleState(

@@ -20,8 +20,7 @@ private[savepoint] final class PlacedEntries(
   private val key =
     UnsafeProjection.create(if (family.key.isEmpty) family.key else entry.head.dataType.asInstanceOf[StructType])
   private val keyColumns = entry.head.dataType.asInstanceOf[StructType].length
-  private val group = new KeyPartition(family.key, family.placement, maxParallelism)
-  private val place = new KeyPartition(family.key, family.placement, operator.parallelism)
+  private val hash = KeyHash.of(family)
 
   def of(entries: Iterator[InternalRow]): Iterator[InternalRow] = family.placement match {
     case Placement.Hashed(_) => entries.map(placed)
@@ -41,8 +40,9 @@ private[savepoint] final class PlacedEntries(
     }
     val row = key(entry.getStruct(0, keyColumns))
     val made = new GenericInternalRow(4)
-    made.update(0, place.of(row).getOrElse(0))
-    made.update(1, group.of(row).map(Int.box).orNull)
+    val found = hash.map(_(row))
+    made.update(0, found.fold(0)(Math.floorMod(_, operator.parallelism)))
+    made.update(1, found.map(of => Int.box(Math.floorMod(of, maxParallelism))).orNull)
     made.update(2, entry.getStruct(0, keyColumns))
     made.update(3, if (family.multi) entry.getArray(1) else entry.getStruct(1, valueColumns))
     made

@@ -6,6 +6,8 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.spark.SparkException
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -106,8 +108,7 @@ object Savepoints {
   /** Writes a table as Parquet, with times as they are. */
   def writeParquet(rows: DataFrame, folder: String): Unit = {
     val session = sessionWith(rows.sparkSession, exactTimes.asJava)
-    SessionInternals.frame(session, SessionInternals.internalRows(rows), rows.schema)
-      .write.option("compression", "zstd").parquet(folder)
+    SessionInternals.in(session, rows).write.option("compression", "zstd").parquet(folder)
   }
 
   private val exactTimes = Map(
@@ -222,16 +223,29 @@ object Savepoints {
     )
   }
 
-  /** Of files anywhere: length and CRC-32C of each, as `length crc32c`, read by tasks. */
-  def checksums(session: SparkSession, files: java.util.List[String]): java.util.List[String] = {
+  /** Of files anywhere: length, CRC-32C and rows of each, as `length crc32c rows`, read by tasks.
+    *
+    * @param countRows
+    *   of Parquet files; false for files that may be damaged. What is not counted has none
+    */
+  def checksums(session: SparkSession, files: java.util.List[String], countRows: Boolean): java.util.List[String] = {
     val configuration = new SerializableConfiguration(SessionInternals.hadoopConfiguration(session))
     val all = files.asScala.toSeq
     val tasks = math.max(1, math.min(all.size, session.sparkContext.defaultParallelism * 4))
-    session.sparkContext.parallelize(all, tasks).map(checksum(_, configuration.value)).collect().toSeq.asJava
+    session.sparkContext.parallelize(all, tasks).map { file =>
+      val path = new Path(file)
+      val found = if (countRows && file.endsWith(".parquet")) rows(path, configuration.value) else 0
+      s"${checksum(path, configuration.value)} $found"
+    }.collect().toSeq.asJava
   }
 
-  private def checksum(file: String, configuration: Configuration): String = {
-    val path = new Path(file)
+  private def rows(path: Path, configuration: Configuration): Long = {
+    val reader = ParquetFileReader.open(HadoopInputFile.fromPath(path, configuration))
+    try reader.getRecordCount
+    finally reader.close()
+  }
+
+  private def checksum(path: Path, configuration: Configuration): String = {
     val in = path.getFileSystem(configuration).open(path)
     try {
       val crc = new CRC32C

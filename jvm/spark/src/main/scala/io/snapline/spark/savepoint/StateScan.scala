@@ -4,9 +4,10 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, SpecificInternalRow, UnsafeRow}
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.execution.streaming.state.{StateStore, UnsafeRowPair}
+import org.apache.spark.sql.types.IntegerType
 import org.slf4j.LoggerFactory
 
 /** Reads one state of one version, partition by partition; runs in tasks. A key that is not where its hash says is an error: it would be lost if the state
@@ -86,19 +87,21 @@ private object StateScan {
   private val log = LoggerFactory.getLogger(classOf[StateScan])
 }
 
-/** Makes the columns of [[StateColumns]] of an entry. One thread. */
+/** Makes the columns of [[StateColumns]] of an entry: one row, which is the same object each time. One thread. */
 private final class EntryRows(operator: OperatorLayout, family: FamilyLayout, partition: Int, maxParallelism: Int) {
-  private val group = new KeyPartition(family.key, family.placement, maxParallelism)
-  private val place = new KeyPartition(family.key, family.placement, operator.parallelism)
+  private val hash = KeyHash.of(family)
   private val nothing = new GenericInternalRow(Array[Any](null))
+  private val row = new SpecificInternalRow(Seq(IntegerType, IntegerType, family.key, family.value))
+  row.setInt(0, partition)
+  row.setNullAt(1)
 
   def apply(key: UnsafeRow, value: Any): InternalRow = {
-    place.of(key).filter(_ != partition).foreach { found =>
-      throw KeyHash.misplaced(operator, family.name, partition, found)
+    hash.foreach { of =>
+      val found = of(key)
+      val place = Math.floorMod(found, operator.parallelism)
+      if (place != partition) throw KeyHash.misplaced(operator, family.name, partition, place)
+      row.setInt(1, Math.floorMod(found, maxParallelism))
     }
-    val row = new GenericInternalRow(4)
-    row.update(0, partition)
-    row.update(1, group.of(key).map(Int.box).orNull)
     row.update(2, if (family.key.isEmpty) nothing else key)
     row.update(3, if (family.value.isEmpty) nothing else value)
     row

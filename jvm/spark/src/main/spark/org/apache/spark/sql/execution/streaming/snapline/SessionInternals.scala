@@ -70,5 +70,11 @@ object SessionInternals {
     DataSourceV2Relation.create(table, None, None)
   )
 
+  /** The same rows, planned and written under the settings of another session. */
+  def in(session: SparkSession, frame: DataFrame): DataFrame = classic.Dataset.ofRows(
+    session.asInstanceOf[classic.SparkSession],
+    frame.asInstanceOf[classic.DataFrame].queryExecution.analyzed
+  )
+
   def internalRows(frame: DataFrame): RDD[InternalRow] = frame.asInstanceOf[classic.DataFrame].queryExecution.toRdd
 }
