@@ -190,7 +190,7 @@ def test_a_savepoint_that_is_cut_short_is_none(
     spark: SparkSession, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "half"
-    monkeypatch.setattr("snapline.savepoint.create.spark_checksums", lambda *_: 1 / 0)
+    monkeypatch.setattr("snapline.savepoint.create.read_back", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         create_savepoint(spark, str(made / "checkpoint"), str(target))
     refused(spark, target, NotACheckpoint, "never finished")

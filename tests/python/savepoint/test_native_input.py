@@ -170,7 +170,7 @@ def test_rescaling_what_is_damaged_leaves_nothing(spark: SparkSession, made: Pat
 def test_one_that_is_cut_short_is_none(
     spark: SparkSession, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("snapline.savepoint.create.spark_checksums", lambda *_: 1 / 0)
+    monkeypatch.setattr("snapline.savepoint.create.read_back", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         create_savepoint(spark, str(made / "checkpoint"), str(tmp_path / "half"), format="native")
     refused(spark, tmp_path / "half", NotACheckpoint, "never finished")
