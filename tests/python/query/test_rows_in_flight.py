@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ from snapline import (
 from snapline.errors import IncompatibleState, InvalidConfiguration
 from snapline.inspect import SavepointFolder
 from snapline.query.unaligned import CUTS, rows_wait
-from snapline.savepoint import create_savepoint, rescale_checkpoint, restore_savepoint, write_savepoint
+from snapline.savepoint import create_savepoint, read_state, rescale_checkpoint, restore_savepoint, write_savepoint
 
 from .chains import UNALIGNED, WITH_INTERVAL, Chains
 from .real_query import wait_for
@@ -88,6 +89,20 @@ def test_a_running_query_does_not_take_the_time_for_them(slow: Chains, aligned: 
     out = Rest(slow, "rest").go_on_from(config, from_savepoint=str(slow.work / "savepoint"))
     assert out
     assert set(out) < set(aligned)
+
+
+def test_a_drain_processes_them_first(slow: Chains, aligned: Rows) -> None:
+    query = snapline.start(slow.writer(processingTime="0 seconds"), UNALIGNED)
+    slow.wait_until_all_is_read()
+    metadata = query.stop_with_savepoint(str(slow.work / "savepoint"), drain=True)
+    assert not rows_wait(slow.files)
+    assert not metadata.in_flight
+    out = Counter(slow.rows_out())
+    # The end of time fires timers that the other query has left.
+    assert not Counter(aligned) - out
+    assert {kind for _, kind, *_ in out - Counter(aligned)} == {"timer"}
+    timers = read_state(str(slow.work / "savepoint"), state="$eventTimers_timestampToKey", session=slow.session)
+    assert timers.count() == 0
 
 
 def test_a_checkpoint_is_rescaled_with_them(slow: Chains, aligned: Rows) -> None:

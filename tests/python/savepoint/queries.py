@@ -55,7 +55,7 @@ QUERIES: dict[str, tuple[str, Query]] = {
     "join": ("append", join),
     "sessions": ("append", sessions),
     "two-operators": ("append", twice),
-    "limit": ("append", lambda rows: rows.limit(70)),
+    "limit": ("append", lambda rows: rows.limit(200)),
     "pandas-with-state": (
         "update",
         lambda rows: rows.groupBy("k").applyInPandasWithState(

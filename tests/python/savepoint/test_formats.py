@@ -17,6 +17,7 @@ BACKEND = "spark.snapline.state.backend.type"
 CHECKSUM = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 
 
+@pytest.mark.parametrize("kind", ["canonical", "native"])
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
@@ -26,7 +27,7 @@ CHECKSUM = "spark.sql.streaming.stateStore.rowChecksum.enabled"
         ("aggregation", {CHECKSUM: "true"}),
     ],
 )
-def test_goes_on(spark: SparkSession, tmp_path: Path, name: str, settings: dict[str, str]) -> None:
+def test_goes_on(spark: SparkSession, tmp_path: Path, name: str, settings: dict[str, str], kind: str) -> None:
     for setting, value in settings.items():
         spark.conf.set(setting, value)
     try:
@@ -36,7 +37,7 @@ def test_goes_on(spark: SparkSession, tmp_path: Path, name: str, settings: dict[
         since = 1 + max(int(file.name) for file in (tmp_path / "whole-output").iterdir())
         before = query.state("whole")
         assert sum(rows for rows, _ in before.values()) > 0
-        create_savepoint(spark, str(tmp_path / "whole"), str(tmp_path / "savepoint"))
+        create_savepoint(spark, str(tmp_path / "whole"), str(tmp_path / "savepoint"), format=kind)
         restore_savepoint(spark, str(tmp_path / "savepoint"), str(tmp_path / "wider"), parallelism=3)
         assert query.state("wider") == before
         query.add_input(range(2, 4))
