@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from snapline.errors import SnaplineError, StateNotFound, StorageFailure
 
 _AT_ONCE = 16
+
+T = TypeVar("T")
 
 
 class Files(Protocol):
@@ -140,7 +142,7 @@ class LocalFiles:
         return self._base / name
 
 
-def side_by_side(act: Callable[[str], None], names: Iterable[str]) -> None:
+def side_by_side(act: Callable[[T], object], items: Iterable[T]) -> None:
     """Reads or writes small files that do not wait for one another: a store that is far away answers slowly, and many
     at once.
 
@@ -148,7 +150,7 @@ def side_by_side(act: Callable[[str], None], names: Iterable[str]) -> None:
         what ``act`` does, when all that was begun has ended.
     """
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for _ in pool.map(act, names):
+        for _ in pool.map(act, items):
             pass
 
 

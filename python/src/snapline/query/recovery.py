@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 from snapline.errors import CheckpointDamaged, IncompatibleState, InternalError
 from snapline.query.commit_entry import may_stay, put_back
-from snapline.query.files import Files
+from snapline.query.files import Files, side_by_side
 from snapline.query.journal import JOURNAL, NO_CHECKPOINT, REPLAY, CheckpointRef, Journal, parse_journal
 from snapline.query.logs import COMMITS, OFFSETS, Log, batches_in, parse_entry
 
@@ -18,8 +17,6 @@ SinkHas = Callable[[int], bool]
 _HIDDEN = f"{REPLAY}/hidden"
 _HIDDEN_OFFSETS = f"{REPLAY}/{OFFSETS}"
 _HIDDEN_COMMITS = f"{REPLAY}/{COMMITS}"
-
-_READERS = 8
 
 _log = logging.getLogger(__name__)
 
@@ -151,8 +148,7 @@ class Recovery:
         # One that was cut short would fail the batch, or its comparison, when others have been moved.
         needed = [(self._offsets, batch) for batch in journal.hidden]
         needed += [(self._commits, batch) for batch in journal.hidden if batch <= committed]
-        with ThreadPoolExecutor(_READERS) as pool:
-            list(pool.map(lambda entry: entry[0].read(entry[1]), needed))
+        side_by_side(lambda entry: entry[0].read(entry[1]), needed)
         return journal
 
     def _hide(self, journal: Journal) -> None:

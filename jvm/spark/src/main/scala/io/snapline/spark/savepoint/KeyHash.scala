@@ -22,8 +22,8 @@ private[savepoint] final class KeyHash(key: StructType, paths: Seq[Seq[Int]]) {
 private[savepoint] object KeyHash {
 
   /** None: a key of the state does not say where it belongs. */
-  def of(family: FamilyLayout): Option[KeyHash] = family.placement match {
-    case Placement.Hashed(paths) => Some(new KeyHash(family.key, paths))
+  def of(key: StructType, placement: Placement): Option[KeyHash] = placement match {
+    case Placement.Hashed(paths) => Some(new KeyHash(key, paths))
     case _ => None
   }
 

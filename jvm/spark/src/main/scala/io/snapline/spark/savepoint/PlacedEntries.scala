@@ -20,7 +20,7 @@ private[savepoint] final class PlacedEntries(
   private val key =
     UnsafeProjection.create(if (family.key.isEmpty) family.key else entry.head.dataType.asInstanceOf[StructType])
   private val keyColumns = entry.head.dataType.asInstanceOf[StructType].length
-  private val hash = KeyHash.of(family)
+  private val hash = KeyHash.of(family.key, family.placement)
 
   def of(entries: Iterator[InternalRow]): Iterator[InternalRow] = family.placement match {
     case Placement.Hashed(_) => entries.map(placed)

@@ -89,7 +89,7 @@ private object StateScan {
 
 /** Makes the columns of [[StateColumns]] of an entry: one row, which is the same object each time. One thread. */
 private final class EntryRows(operator: OperatorLayout, family: FamilyLayout, partition: Int, maxParallelism: Int) {
-  private val hash = KeyHash.of(family)
+  private val hash = KeyHash.of(family.key, family.placement)
   private val nothing = new GenericInternalRow(Array[Any](null))
   private val row = new SpecificInternalRow(Seq(IntegerType, IntegerType, family.key, family.value))
   row.setInt(0, partition)
