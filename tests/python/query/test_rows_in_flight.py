@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from snapline import (
     ListStateDescriptor,
     ProcessFunction,
 )
-from snapline.errors import IncompatibleState, InvalidConfiguration
+from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
 from snapline.inspect import SavepointFolder
 from snapline.query.unaligned import CUTS, rows_wait
 from snapline.savepoint import create_savepoint, read_state, rescale_checkpoint, restore_savepoint, write_savepoint
@@ -130,6 +131,29 @@ def test_a_query_that_is_aligned_goes_on_from_them(slow: Chains, aligned: Rows) 
     assert rows_wait(rest.files)
     out = rest.go_on_from(CheckpointConfig())
     assert sorted([*slow.rows_out(), *out], key=repr) == aligned
+
+
+def test_a_folder_that_no_batch_was_run_in_has_a_savepoint_too(slow: Chains, aligned: Rows) -> None:
+    query = snapline.start(slow.writer(processingTime="0 seconds"), UNALIGNED)
+    slow.stop_while_rows_wait(query)
+    session, first, second = slow.session, str(slow.work / "first"), str(slow.work / "second")
+    create_savepoint(session, str(slow.checkpoint), first, format="native", in_flight=True)
+    between, rest = slow.work / "between", Rest(slow, "rest")
+    restore_savepoint(session, first, str(between))
+    taken = create_savepoint(session, str(between), second, format="native", in_flight=True)
+    assert taken.in_flight
+    restore_savepoint(session, second, str(rest.checkpoint), parallelism=3, file_sink=str(rest.output_path))
+    assert sorted([*slow.rows_out(), *rest.go_on_from(UNALIGNED)], key=repr) == aligned
+
+    told = between / "snapline" / "restored"
+    by_an_earlier_version = {name: value for name, value in json.loads(told.read_text()).items() if name != "operators"}
+    told.write_text(json.dumps(by_an_earlier_version))
+    told.with_name(".restored.crc").unlink(missing_ok=True)
+    with pytest.raises(IncompatibleState, match="since an earlier version began it"):
+        create_savepoint(session, str(between), str(slow.work / "third"), format="native", in_flight=True)
+    told.write_text("[]")
+    with pytest.raises(CheckpointDamaged, match="does not name a savepoint"):
+        create_savepoint(session, str(between), str(slow.work / "third"), format="native", in_flight=True)
 
 
 def test_a_batch_that_was_cut_and_not_committed_is_refused(slow: Chains) -> None:

@@ -63,10 +63,9 @@ def create(
 ) -> None:
     """Write the state of a query, and all that is needed to go on from it."""
     from snapline.savepoint import create_savepoint
-    from snapline.savepoint.create import check_format, check_in_flight
+    from snapline.savepoint.create import check_format
 
-    check_format(format)
-    check_in_flight(format, in_flight)
+    check_format(format, in_flight)
     with _session(master, conf) as session:
         metadata = create_savepoint(
             session, checkpoint, to, number=number, format=format, in_flight=in_flight, progress=_progress(as_json)

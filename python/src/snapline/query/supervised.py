@@ -153,10 +153,9 @@ class SupervisedQuery:
             StorageFailure: the file system refused, or no checkpoint was complete in time.
         """
         from snapline.savepoint import create_savepoint
-        from snapline.savepoint.create import check_format, check_in_flight
+        from snapline.savepoint.create import check_format
 
-        check_format(format)
-        check_in_flight(format, in_flight)
+        check_format(format, in_flight)
         runs = self._runs
         if not (runs.takes_checkpoints or runs.is_unaligned):
             return create_savepoint(runs.session, runs.location, path, format=format)
@@ -186,10 +185,9 @@ class SupervisedQuery:
         Raises: as :meth:`savepoint`. The query is stopped then, too.
         """
         from snapline.savepoint import create_savepoint
-        from snapline.savepoint.create import check_format, check_in_flight, check_new
+        from snapline.savepoint.create import check_format, check_new
 
-        check_format(format)
-        check_in_flight(format, in_flight)
+        check_format(format, in_flight)
         if drain and in_flight:
             raise InvalidConfiguration(
                 "drain=True processes everything to the end of event time, so that nothing can be in_flight.",

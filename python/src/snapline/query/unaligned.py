@@ -14,12 +14,11 @@ from snapline.format.meta_file import parse_meta_file
 from snapline.format.names import Kind
 from snapline.query.files import Files
 from snapline.query.logs import COMMITS, OFFSETS, Log
+from snapline.query.restored import read_restored
 
 #: There from the first start with unaligned checkpoints on, until nothing waits at a start without them.
 UNALIGNED_MARK = "snapline/unaligned"
 CUTS = "snapline/cuts"
-#: The savepoint that a folder was begun with, and after which batch rows of it wait.
-RESTORED = "snapline/restored"
 
 
 def rows_wait(files: Files, batch: int | None = None) -> bool:
@@ -32,7 +31,7 @@ def rows_wait(files: Files, batch: int | None = None) -> bool:
         return False
     if batch is None:
         batch = Log(files, COMMITS).newest()
-    return batch is not None and (bool(_cuts(files, batch)) or _restored_after(files) == batch)
+    return batch is not None and (bool(_cuts(files, batch)) or _waiting_since_restored(files, batch) is not None)
 
 
 def operators_that_wait(files: Files, batch: int) -> tuple[int, ...]:
@@ -40,32 +39,31 @@ def operators_that_wait(files: Files, batch: int) -> tuple[int, ...]:
 
     Raises:
         CheckpointDamaged: what was noted of them cannot be read.
-        IncompatibleState: the folder was begun with them, and no batch was run since.
+        IncompatibleState: the folder was begun with them, no batch was run since, and it does not say where they are.
     """
     if not files.exists(UNALIGNED_MARK):
         return ()
-    if _restored_after(files) == batch:
-        raise IncompatibleState(
-            f"{files.location} has rows that wait since it was begun with a savepoint, and no batch was run.",
-            "take that savepoint; or start the query first.",
-        )
+    since_restored = _waiting_since_restored(files, batch)
+    if since_restored is not None:
+        if not since_restored:
+            raise IncompatibleState(
+                f"{files.location} has rows that wait since an earlier version began it with a savepoint, and no "
+                "batch was run.",
+                "take that savepoint; or start the query first.",
+            )
+        return since_restored
     return tuple(sorted({int(name.split("-")[0]) for name in _cuts(files, batch)}))
+
+
+def _waiting_since_restored(files: Files, batch: int) -> tuple[int, ...] | None:
+    """Operators with rows that came with a savepoint and wait after that batch; None: no rows do."""
+    restored = read_restored(files)
+    return restored.waiting_in if restored is not None and restored.waiting_after == batch else None
 
 
 def _cuts(files: Files, batch: int) -> list[str]:
     folder = f"{CUTS}/{batch}"
     return [name for name in files.list(folder) if _was_cut(files, f"{folder}/{name}")]
-
-
-def _restored_after(files: Files) -> int | None:
-    """The batch after which rows wait that came with a savepoint."""
-    if not files.exists(RESTORED):
-        return None
-    try:
-        batch = json.loads(files.read(RESTORED)).get("waiting")
-    except (ValueError, AttributeError):
-        raise damaged(f"{files.location}/{RESTORED}", "it is no JSON object") from None
-    return batch if isinstance(batch, int) else None
 
 
 def _was_cut(files: Files, name: str) -> bool:

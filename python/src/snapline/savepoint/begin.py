@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.logical_plan import WriterSettings
-from snapline.query.unaligned import RESTORED
+from snapline.query.restored import read_restored
 from snapline.savepoint.java_api import session_with
 from snapline.savepoint.matching import OperatorMap
 from snapline.savepoint.metadata import read_savepoint
@@ -44,13 +43,13 @@ def begin_from(
     """
     session = session_with(writer._df.sparkSession, settings)
     files = HadoopFiles(session, location)
-    if files.exists(RESTORED):
+    before = read_restored(files)
+    if before is not None:
         metadata = read_savepoint(HadoopFiles(session, savepoint))
-        before = json.loads(files.read(RESTORED))
-        if before.get("savepoint") == metadata.id:
+        if before.savepoint == metadata.id:
             return
         raise InvalidConfiguration(
-            f"{location} was begun with the savepoint {before.get('from')}, not with {savepoint}.",
+            f"{location} was begun with the savepoint {before.source}, not with {savepoint}.",
             "give this query a checkpoint folder of its own, or leave out from_savepoint=.",
         )
     sink = WriterSettings.of(writer)

@@ -72,8 +72,7 @@ def create_savepoint(
         InvalidConfiguration: ``to`` is not empty, there is no such format, or it has no place for rows that wait.
         StorageFailure: the file system refused.
     """
-    check_format(format)
-    check_in_flight(format, in_flight)
+    check_format(format, in_flight)
     source, target = HadoopFiles(session, checkpoint), HadoopFiles(session, to)
     check_empty(target, "a savepoint")
     state = find_state(session, source.location, number)
@@ -174,17 +173,6 @@ def waiting_operators(source: Files, state: CheckpointState, *, in_flight: bool)
     return operators_that_wait(source, state.batch)
 
 
-def check_in_flight(format: str, in_flight: bool) -> None:
-    """
-    Raises:
-        InvalidConfiguration: there is no room for rows that wait.
-    """
-    if in_flight and format != NATIVE:
-        raise InvalidConfiguration(
-            f"a {format} savepoint has no place for rows that wait.", f"choose format={NATIVE!r}, or leave in_flight."
-        )
-
-
 def check_new(session: SparkSession, to: str) -> None:
     """
     Raises:
@@ -193,14 +181,18 @@ def check_new(session: SparkSession, to: str) -> None:
     check_empty(HadoopFiles(session, to), "a savepoint")
 
 
-def check_format(format: str) -> None:
+def check_format(format: str, in_flight: bool) -> None:
     """
     Raises:
-        InvalidConfiguration: there is none of that name.
+        InvalidConfiguration: there is none of that name, or it has no room for rows that wait.
     """
     if format not in (CANONICAL, NATIVE):
         raise InvalidConfiguration(
             f"there are no savepoints of the format {format}.", f"choose {CANONICAL} (Parquet) or {NATIVE} (files)."
+        )
+    if in_flight and format != NATIVE:
+        raise InvalidConfiguration(
+            f"a {format} savepoint has no place for rows that wait.", f"choose format={NATIVE!r}, or leave in_flight."
         )
 
 

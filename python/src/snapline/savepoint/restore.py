@@ -13,7 +13,8 @@ from snapline.query.end_of_time import is_drained
 from snapline.query.files import Files, side_by_side
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.logs import COMMITS, OFFSETS
-from snapline.query.unaligned import RESTORED, UNALIGNED_MARK
+from snapline.query.restored import Restored
+from snapline.query.unaligned import UNALIGNED_MARK
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.file_sink import prepare_file_sink
 from snapline.savepoint.foreign import check_export
@@ -21,6 +22,7 @@ from snapline.savepoint.java_api import java_savepoints, translate
 from snapline.savepoint.matching import OperatorMap, RestoredOperator, match_by_hand, match_operators
 from snapline.savepoint.metadata import NATIVE, SavepointMetadata, read_savepoint
 from snapline.savepoint.native import restore_state
+from snapline.savepoint.parallelism import check_parallelism, check_waiting
 from snapline.savepoint.planned import PlannedQuery
 from snapline.savepoint.spark_files import (
     PARTITIONS,
@@ -139,7 +141,7 @@ def begin_checkpoint(
     else:
         restored = match_operators(metadata.operators, planned.operators, operators or {}, allow_non_restored_state)
     check_parallelism(session, metadata, parallelism, restored)
-    waits = check_in_flight(metadata, parallelism, restored)
+    waiting = check_waiting(metadata, parallelism, restored)
     check_empty(target, "the restored query")
     if keep_query_id and any(query.id == metadata.query for query in session.streams.active):
         raise InvalidConfiguration(
@@ -183,67 +185,13 @@ def begin_checkpoint(
     if metadata.planned is not None:
         target.write_new(f"{OFFSETS}/{metadata.batch + 1}", moved_offsets(metadata.planned, changed))
     target.write_new(f"{COMMITS}/{metadata.batch}", moved_commit(metadata.commit, uids))
-    if waits:
+    if waiting:
         target.write_new(UNALIGNED_MARK, b"")
     if provider == SNAPLINE:
-        begun = {"savepoint": metadata.id, "from": source.location, **({"waiting": metadata.batch} if waits else {})}
-        target.write_new(RESTORED, json.dumps(begun).encode())
+        Restored(metadata.id, source.location, metadata.batch if waiting else None, waiting).write(target)
     query = metadata.query if keep_query_id else str(uuid.uuid4())
     target.delete(_QUERY)
     target.write_new(_QUERY, json.dumps({"id": query}, separators=(",", ":")).encode())
-
-
-def check_parallelism(
-    session: SparkSession, metadata: SavepointMetadata, wanted: int | None, restored: Sequence[RestoredOperator]
-) -> None:
-    """
-    Raises:
-        InvalidConfiguration: it is out of range, or the session counts key groups otherwise.
-        IncompatibleState: an operator has to keep the parallelism it had.
-    """
-    if wanted is not None and not 1 <= wanted <= metadata.max_parallelism:
-        raise InvalidConfiguration(
-            f"the parallelism {wanted} is not between 1 and the savepoint's maximum {metadata.max_parallelism}.",
-            "give a number in that range.",
-        )
-    here = java_savepoints(session).maxParallelism(session._jsparkSession)
-    if here != metadata.max_parallelism:
-        raise InvalidConfiguration(
-            f"the savepoint has {metadata.max_parallelism} key groups; spark.snapline.max-parallelism is {here}.",
-            f"set spark.snapline.max-parallelism to {metadata.max_parallelism}.",
-        )
-    fixed = [
-        f"{old.title}: {why}"
-        for operator in restored
-        if (old := operator.old) is not None and old.parallelism != operator.partitions(wanted)
-        for why in sorted(set(old.fixed.values()))
-    ]
-    if fixed:
-        raise IncompatibleState(
-            f"these operators have to keep {metadata.parallelism} partitions: {'; '.join(fixed)}.",
-            f"restore with --parallelism {metadata.parallelism}.",
-        )
-
-
-def check_in_flight(metadata: SavepointMetadata, wanted: int | None, restored: Sequence[RestoredOperator]) -> bool:
-    """Whether rows wait in what is restored.
-
-    Raises:
-        IncompatibleState: rows wait that have no key, and would have to go elsewhere.
-    """
-    waiting = [each for each in restored if each.old is not None and each.old.id in metadata.in_flight]
-    keyless = [
-        old.title
-        for each in waiting
-        if (old := each.old) is not None and old.has_operator_state and old.parallelism != each.partitions(wanted)
-    ]
-    if keyless:
-        raise IncompatibleState(
-            f"rows without a key wait in the state of {', '.join(keyless)}, so that nobody knows where they belong at "
-            "another parallelism.",
-            "restore it at the parallelism it had, or take a savepoint without rows that wait.",
-        )
-    return bool(waiting)
 
 
 def _tables(session: SparkSession, source: Files, operator: RestoredOperator) -> dict[str, list[DataFrame]]:
