@@ -39,7 +39,7 @@ def run(bench: Bench, args: argparse.Namespace) -> None:
     providers = bench.choose(names, args.jar, settings)
     given = {
         name: getattr(args, name)
-        for name in ("batches", "rows", "warm_up", "partitions", "maintenance", "memory", "minutes")
+        for name in ("batches", "rows", "keys", "warm_up", "partitions", "maintenance", "memory", "minutes")
     }
     overrides = {name: value for name, value in given.items() if value is not None}
     if foreign := overrides.keys() - bench.sizes.keys():
@@ -99,6 +99,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--batches", type=int, help="measured batches (aggregation, incremental, keyed-…, slow-store)")
     parser.add_argument("--warm-up", type=int, help="batches before these (the same benches)")
     parser.add_argument("--rows", type=int, help="rows a batch (keyed-…, slow-store)")
+    parser.add_argument(
+        "--keys", type=int, help="from which those of the rows are drawn (aggregation, keyed-…, slow-store, …)"
+    )
     parser.add_argument("--partitions", type=int, help="of state (slow-store)")
     parser.add_argument("--maintenance", help="Spark's maintenance interval (aggregation)")
     parser.add_argument("--memory", help="the driver's heap (aggregation, incremental)")
