@@ -24,6 +24,7 @@ from snapline.format.source import BytesSource
 from snapline.query.journal import parse_journal
 from snapline.query.logs import parse_entry
 from snapline.query.metadata import parse_checkpoint
+from snapline.query.restored import parse_restored
 from snapline.savepoint.metadata import parse_savepoint
 
 from ..format.writer import as_json, make_ref, make_uid, write_changelog, write_frame, write_handle, write_merged
@@ -95,12 +96,18 @@ def read_entry(data: bytes) -> Iterator[str]:
     yield from []
 
 
+def read_restored(data: bytes) -> Iterator[str]:
+    _ = parse_restored(data, "it").waiting_in
+    yield from []
+
+
 def log_entry(meta: Any) -> bytes:
     return b"\n".join([b"v1", *(as_json(line) for line in meta)])
 
 
 CHECKPOINT = write_frame(Kind.CHECKPOINT, [], as_json(make_meta(4, 3, FakeSpark(FakeFiles(), 1))), compress=False)
 JOURNAL = {"kind": "replay", "format": 1, "checkpoint": 1, "batch": 2, "committed": 4, "planned": 5}
+RESTORED = {"savepoint": "5d", "from": "file:/savepoints/1", "waiting": 7, "operators": [0, 2]}
 LOG = [{"batchWatermarkMs": 5, "stateUniqueIds": {"0": [["a"]]}, "conf": {"x": "y"}}, {"logOffset": 3}]
 
 READERS: dict[str, tuple[Any, Callable[[Any], bytes], Reader]] = {
@@ -111,6 +118,7 @@ READERS: dict[str, tuple[Any, Callable[[Any], bytes], Reader]] = {
     "merged": (*framed(Kind.MERGED, write_merged(REF, [("state/0/1", REF, HANDLE)])), read_merged),
     "journal": (JOURNAL, as_json, read_journal),
     "log": (LOG, log_entry, read_entry),
+    "restored": (RESTORED, as_json, read_restored),
 }
 
 

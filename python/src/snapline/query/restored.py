@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from snapline.format.frame import damaged
+from snapline.format.members import BadMeta, count, need
 from snapline.query.files import Files
 
 _NAME = "snapline/restored"
@@ -37,16 +38,28 @@ def read_restored(files: Files) -> Restored | None:
     Raises:
         CheckpointDamaged: what was noted of it cannot be read.
     """
-    if not files.exists(_NAME):
-        return None
+    return parse_restored(files.read(_NAME), f"{files.location}/{_NAME}") if files.exists(_NAME) else None
+
+
+def parse_restored(data: bytes, path: str) -> Restored:
+    """
+    Raises:
+        CheckpointDamaged: it names no savepoint.
+    """
     try:
-        told = json.loads(files.read(_NAME))
-        waiting = told.get("waiting")
+        told = json.loads(data.decode("utf-8"))
+        if not isinstance(told, dict):
+            raise BadMeta("it is no JSON object")
+        operators = told.get("operators", [])
+        if not (isinstance(operators, list) and all(type(operator) is int for operator in operators)):
+            raise BadMeta("operators are no numbers")
         return Restored(
-            str(told["savepoint"]),
-            str(told["from"]),
-            None if waiting is None else int(waiting),
-            tuple(int(operator) for operator in told.get("operators", ())),
+            need(told, "savepoint", str),
+            need(told, "from", str),
+            count(told, "waiting") if "waiting" in told else None,
+            tuple(operators),
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise damaged(f"{files.location}/{_NAME}", "it does not name a savepoint") from None
+    except (ValueError, RecursionError) as e:
+        raise damaged(
+            path, f"it does not name a savepoint ({e if isinstance(e, BadMeta) else type(e).__name__})"
+        ) from None
