@@ -97,7 +97,7 @@ def read_entry(data: bytes) -> Iterator[str]:
 
 
 def read_restored(data: bytes) -> Iterator[str]:
-    _ = parse_restored(data, "it").waiting_in
+    _ = parse_restored(data, "it").waiting
     yield from []
 
 

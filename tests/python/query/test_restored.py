@@ -7,14 +7,16 @@ import json
 import pytest
 
 from snapline.errors import CheckpointDamaged
-from snapline.query.restored import Restored, read_restored
+from snapline.query.restored import Restored, Waiting, read_restored
 
 from .fakes import FakeFiles
 
 NAME = "snapline/restored"
 
 
-@pytest.mark.parametrize("restored", [Restored("5d", "file:/savepoints/1"), Restored("5d", "s3a://b/1", 7, (0, 2))])
+@pytest.mark.parametrize(
+    "restored", [Restored("5d", "file:/savepoints/1"), Restored("5d", "s3a://b/1", Waiting(7, (0, 2)))]
+)
 def test_what_is_written_is_read(restored: Restored) -> None:
     files = FakeFiles()
     assert read_restored(files) is None
@@ -25,7 +27,7 @@ def test_what_is_written_is_read(restored: Restored) -> None:
 def test_that_of_an_earlier_version_does_not_say_where_rows_wait() -> None:
     files = FakeFiles()
     files.put(NAME, json.dumps({"savepoint": "5d", "from": "x", "waiting": 0}).encode())
-    assert read_restored(files) == Restored("5d", "x", 0, ())
+    assert read_restored(files) == Restored("5d", "x", Waiting(0, ()))
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,26 @@ class BadMeta(ValueError):
     """The meta is not what FORMAT.md says."""
 
 
+def json_object(data: bytes) -> dict[str, Any]:
+    """
+    Raises:
+        BadMeta: it is none.
+    """
+    try:
+        found = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as e:
+        raise BadMeta(f"it is no JSON ({type(e).__name__})") from None
+    if not isinstance(found, dict):
+        raise BadMeta("it is no JSON object")
+    return found
+
+
 def meta_object(data: bytes, kind: Kind) -> dict[str, Any]:
     """
     Raises:
         BadMeta: it is none of that kind.
     """
-    try:
-        meta = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as e:
-        raise BadMeta(f"it is no JSON ({type(e).__name__})") from None
-    if not isinstance(meta, dict):
-        raise BadMeta("it is no JSON object")
+    meta = json_object(data)
     if need(meta, "kind", str) != kind.value:
         raise BadMeta(f"it is not that of a {kind.value}")
     return meta

@@ -6,10 +6,23 @@ import json
 from dataclasses import dataclass
 
 from snapline.format.frame import damaged
-from snapline.format.members import BadMeta, count, need
+from snapline.format.members import BadMeta, count, json_object, need
 from snapline.query.files import Files
 
 _NAME = "snapline/restored"
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Rows and timers that came with a savepoint and were not processed.
+
+    Attributes:
+        after: the batch that they wait after.
+        operators: numbers of those they wait in; a folder begun by an earlier version does not say.
+    """
+
+    after: int
+    operators: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -18,17 +31,15 @@ class Restored:
     Attributes:
         savepoint: its id.
         source: where it was then.
-        waiting_after: the batch after which rows or timers of it wait, if any do.
-        waiting_in: numbers of the operators that they wait in; a folder begun by an earlier version does not say.
+        waiting: None: nothing of it waits.
     """
 
     savepoint: str
     source: str
-    waiting_after: int | None = None
-    waiting_in: tuple[int, ...] = ()
+    waiting: Waiting | None = None
 
     def write(self, files: Files) -> None:
-        waiting = {} if self.waiting_after is None else {"waiting": self.waiting_after, "operators": self.waiting_in}
+        waiting = {} if self.waiting is None else {"waiting": self.waiting.after, "operators": self.waiting.operators}
         files.write_new(_NAME, json.dumps({"savepoint": self.savepoint, "from": self.source, **waiting}).encode())
 
 
@@ -47,19 +58,11 @@ def parse_restored(data: bytes, path: str) -> Restored:
         CheckpointDamaged: it names no savepoint.
     """
     try:
-        told = json.loads(data.decode("utf-8"))
-        if not isinstance(told, dict):
-            raise BadMeta("it is no JSON object")
+        told = json_object(data)
         operators = told.get("operators", [])
         if not (isinstance(operators, list) and all(type(operator) is int for operator in operators)):
             raise BadMeta("operators are no numbers")
-        return Restored(
-            need(told, "savepoint", str),
-            need(told, "from", str),
-            count(told, "waiting") if "waiting" in told else None,
-            tuple(operators),
-        )
-    except (ValueError, RecursionError) as e:
-        raise damaged(
-            path, f"it does not name a savepoint ({e if isinstance(e, BadMeta) else type(e).__name__})"
-        ) from None
+        waiting = Waiting(count(told, "waiting"), tuple(operators)) if "waiting" in told else None
+        return Restored(need(told, "savepoint", str), need(told, "from", str), waiting)
+    except BadMeta as e:
+        raise damaged(path, f"it does not name a savepoint ({e})") from None

@@ -58,7 +58,8 @@ def operators_that_wait(files: Files, batch: int) -> tuple[int, ...]:
 def _waiting_since_restored(files: Files, batch: int) -> tuple[int, ...] | None:
     """Operators with rows that came with a savepoint and wait after that batch; None: no rows do."""
     restored = read_restored(files)
-    return restored.waiting_in if restored is not None and restored.waiting_after == batch else None
+    waiting = None if restored is None else restored.waiting
+    return waiting.operators if waiting is not None and waiting.after == batch else None
 
 
 def _cuts(files: Files, batch: int) -> list[str]:

@@ -44,8 +44,8 @@ def begin_from(
     session = session_with(writer._df.sparkSession, settings)
     files = HadoopFiles(session, location)
     before = read_restored(files)
+    metadata = read_savepoint(HadoopFiles(session, savepoint))
     if before is not None:
-        metadata = read_savepoint(HadoopFiles(session, savepoint))
         if before.savepoint == metadata.id:
             return
         raise InvalidConfiguration(
@@ -55,7 +55,6 @@ def begin_from(
     sink = WriterSettings.of(writer)
     output = path or sink.options.get("path")
     file_sink = output if sink.format.lower() in _FILE_SINKS else None
-    metadata = read_savepoint(HadoopFiles(session, savepoint))
     with planned_query(session, writer, metadata, parallelism) as planned:
         restore_savepoint(
             session,

@@ -13,7 +13,7 @@ from snapline.query.end_of_time import is_drained
 from snapline.query.files import Files, side_by_side
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.logs import COMMITS, OFFSETS
-from snapline.query.restored import Restored
+from snapline.query.restored import Restored, Waiting
 from snapline.query.unaligned import UNALIGNED_MARK
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.file_sink import prepare_file_sink
@@ -188,7 +188,7 @@ def begin_checkpoint(
     if waiting:
         target.write_new(UNALIGNED_MARK, b"")
     if provider == SNAPLINE:
-        Restored(metadata.id, source.location, metadata.batch if waiting else None, waiting).write(target)
+        Restored(metadata.id, source.location, Waiting(metadata.batch, waiting) if waiting else None).write(target)
     query = metadata.query if keep_query_id else str(uuid.uuid4())
     target.delete(_QUERY)
     target.write_new(_QUERY, json.dumps({"id": query}, separators=(",", ":")).encode())
