@@ -1,37 +1,28 @@
-"""The runs of one query: replays of single batches into no sink, and the query itself."""
+"""The runs of one query, one at a time, and what has to be done before, between and after them."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from snapline.errors import CheckpointDamaged, QueryTakenOver
-from snapline.query.choice import CheckpointChoice
+from snapline.errors import QueryTakenOver
 from snapline.query.config import CheckpointConfig
 from snapline.query.end_of_time import END_OF_TIME_MS
 from snapline.query.hadoop_files import HadoopFiles
-from snapline.query.interval_mark import INTERVAL_MARK, durable_before, make_mark
-from snapline.query.journal import NO_CHECKPOINT, CheckpointRef
+from snapline.query.interval_mark import INTERVAL_MARK, make_mark
 from snapline.query.logical_plan import field_of
-from snapline.query.metadata import CheckpointMetadata, read_checkpoint
-from snapline.query.plan_checks import find_obstacles, warn_of
 from snapline.query.recovery import Recovery
 from snapline.query.replay import BatchReplay
 from snapline.query.report import RecoveryReport
 from snapline.query.sink_log import SinkLog
 from snapline.query.start_settings import LONG_LOGS, starting_with
+from snapline.query.state_recovery import StateRecovery
 from snapline.query.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_data, rows_wait
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
-
-_FORMAT_VERSION = "spark.sql.streaming.stateStore.checkpointFormatVersion"
-_DAMAGED = f"[{CheckpointDamaged.code}]"
-
-_log = logging.getLogger(__name__)
 
 
 class Runs:
@@ -54,15 +45,19 @@ class Runs:
         self._target = (path, table)
         self._settings = dict(settings or {})
         self._session = writer._df.sparkSession
-        self._choice = CheckpointChoice(files)
         self._recovery = Recovery(files)
-        self._sink = SinkLog.of(writer, path, table, files)
-        self._restored: CheckpointRef | None = None
-        #: What the last start had to rebuild; None: nothing.
-        self.report: RecoveryReport | None = None
+        sink = SinkLog.of(writer, path, table, files)
         self.driver = self._register()
-        self._replay = BatchReplay(
-            writer, files, location, self.driver, self._recovery, {**LONG_LOGS, **self._of_query}, config.forced
+        self._state = StateRecovery(
+            writer,
+            files,
+            sink,
+            self.driver,
+            self._recovery,
+            BatchReplay(
+                writer, files, location, self.driver, self._recovery, {**LONG_LOGS, **self._of_query}, config.forced
+            ),
+            config.prefer_checkpoint_for_recovery,
         )
 
     def _register(self) -> Any:
@@ -85,7 +80,6 @@ class Runs:
             StreamingQueryException: a replayed batch failed.
             SnaplineError: no checkpoint will do.
         """
-        self.report = None
         self.recover(restore)
         self._mark_unaligned()
         if self._config.takes_checkpoints:
@@ -167,14 +161,9 @@ class Runs:
             StreamingQueryException: a replayed batch failed.
             SnaplineError: no checkpoint will do.
         """
-        chosen = None if restore is None else self._choice.by_number(restore).ref
+        chosen = None if restore is None else self._state.chosen(restore)
         self.claim()
-        if chosen is not None:
-            self._recover(chosen)
-        elif self._files.exists(INTERVAL_MARK):
-            self._recover_from_newest()
-        else:
-            self._recover_durable()
+        self._state.run(chosen)
 
     def claim(self) -> None:
         """Before anything is changed in the folder: from here on it is this driver's, until another one claims it.
@@ -236,88 +225,11 @@ class Runs:
         """Settings of Spark that count for this query alone."""
         return {**self._config.of_stores(), **self._settings}
 
+    @property
+    def report(self) -> RecoveryReport | None:
+        """What the last start had to rebuild; None: nothing."""
+        return self._state.report
+
     def set_aside(self, failure: Exception) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""
-        damage = _damage(failure)
-        if damage is None or self._restored is None or self._restored.id not in self._choice.numbers():
-            return False
-        self._choice.set_aside(self._restored.id, damage[:500])
-        return True
-
-    def _recover_from_newest(self) -> None:
-        base = durable_before(self._files)
-        while True:
-            newest = self._begun() or self._choice.newest(base.batch, self._config.prefer_checkpoint_for_recovery)
-            try:
-                self._recover(base if newest is None else newest.ref)
-                return
-            except Exception as e:
-                damage = _damage(e)
-                if damage is None or isinstance(e, CheckpointDamaged):
-                    raise
-                if not self.set_aside(e):
-                    raise CheckpointDamaged(
-                        f"{self._files.location} has no checkpoint whose state loads: {damage}",
-                        "restore the folder from a backup, or begin a new checkpoint folder.",
-                    ) from e
-
-    def _recover_durable(self) -> None:
-        """Every batch is durable by itself, and at most the newest has to be run again."""
-        pending = self._recovery.pending()
-        if pending is not None and pending.checkpoint != NO_CHECKPOINT.id:
-            self._recover_from_newest()
-        elif pending is not None:
-            self._recover(pending.ref)
-        elif self._lost_its_commit(batch := self._recovery.unfinished()):
-            self._recover(CheckpointRef(NO_CHECKPOINT.id, batch - 1))
-
-    def _lost_its_commit(self, batch: int) -> bool:
-        """Whether the sink has a batch whose entry in the commit log is to be made by a replay.
-
-        Spark passes over such a batch. Its watermark then comes a batch late, and in checkpoint format 2, where the
-        entry names the states, Spark fails (StateStoreWriter.getStateStoreCheckpointInfo) at each start. Where a replay
-        may make another state than the one that is durable, Spark has its way as long as that is a way.
-        """
-        if batch < 0 or not self._sink.has(batch):
-            return False
-        obstacles = find_obstacles(self._writer._df)
-        if not obstacles:
-            return True
-        if self._session.conf.get(_FORMAT_VERSION, "1") == "1" or any(obstacle.fatal for obstacle in obstacles):
-            return False
-        warn_of(obstacles)
-        return True
-
-    def _begun(self) -> CheckpointMetadata | None:
-        """The checkpoint of a recovery that has not ended: it may have been chosen by hand."""
-        pending = self._recovery.pending()
-        if pending is None or pending.checkpoint not in self._choice.numbers():
-            return None
-        try:
-            return self._choice.by_number(pending.checkpoint)
-        except CheckpointDamaged as e:
-            self._choice.set_aside(pending.checkpoint, str(e))
-            return None
-
-    def _recover(self, ref: CheckpointRef) -> None:
-        self._restored = ref
-        self.driver.restoreFrom(ref.id)
-        self._replay.rows.clear()
-        replayed = self._recovery.run(ref, self._replay, self._sink.has)
-        if replayed:
-            self.report = self._reported(ref, replayed)
-            _log.log(logging.WARNING if self.report.ahead else logging.INFO, "%s", self.report)
-
-    def _reported(self, ref: CheckpointRef, replayed: range) -> RecoveryReport:
-        if ref.id not in self._choice.numbers():
-            return RecoveryReport(ref.id, ref.batch, replayed)
-        checkpoint = read_checkpoint(self._files, ref.id)
-        stores = sum(1 for _ in checkpoint.handles())
-        twice = sum(rows for batch, rows in self._replay.rows.items() if batch <= checkpoint.newest_batch)
-        return RecoveryReport(ref.id, ref.batch, replayed, stores, checkpoint.ahead, twice)
-
-
-def _damage(failure: Exception) -> str | None:
-    """What it says of damage. Spark wraps what a task failed with: the message has the outermost text only."""
-    trace = getattr(failure, "_stackTrace", None) or ""
-    return next((line.strip() for line in f"{failure}\n{trace}".splitlines() if _DAMAGED in line), None)
+        return self._state.set_aside(failure)

@@ -1,0 +1,171 @@
+"""What a start does first: the state of a query is brought to the newest batch that was committed."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from snapline.errors import CheckpointDamaged
+from snapline.query.choice import CheckpointChoice
+from snapline.query.hadoop_files import HadoopFiles
+from snapline.query.interval_mark import INTERVAL_MARK, durable_before
+from snapline.query.journal import NO_CHECKPOINT, CheckpointRef
+from snapline.query.metadata import CheckpointMetadata, read_checkpoint
+from snapline.query.plan_checks import find_obstacles, warn_of
+from snapline.query.recovery import Recovery
+from snapline.query.replay import BatchReplay
+from snapline.query.report import RecoveryReport
+from snapline.query.sink_log import SinkLog
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_FORMAT_VERSION = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+_DAMAGED = f"[{CheckpointDamaged.code}]"
+
+_log = logging.getLogger(__name__)
+
+
+class StateRecovery:
+    """Chooses what a query's state is recovered from, and has it recovered. No query may run.
+
+    Args:
+        driver: the coordinator in the JVM, which must have claimed the folder before :meth:`run`.
+        recovery: moves the entries of the logs.
+        replay: runs single batches.
+        prefer_checkpoint: as in the query's configuration.
+    """
+
+    def __init__(
+        self,
+        writer: DataStreamWriter,
+        files: HadoopFiles,
+        sink: SinkLog,
+        driver: Any,
+        recovery: Recovery,
+        replay: BatchReplay,
+        prefer_checkpoint: bool,
+    ) -> None:
+        self._writer = writer
+        self._files = files
+        self._sink = sink
+        self._driver = driver
+        self._recovery = recovery
+        self._replay = replay
+        self._prefer_checkpoint = prefer_checkpoint
+        self._choice = CheckpointChoice(files)
+        self._restored: CheckpointRef | None = None
+        #: What the last one had to rebuild; None: nothing.
+        self.report: RecoveryReport | None = None
+
+    def chosen(self, number: int) -> CheckpointRef:
+        """The checkpoint that a person names.
+
+        Raises:
+            SnaplineError: it will not do.
+        """
+        return self._choice.by_number(number).ref
+
+    def run(self, chosen: CheckpointRef | None = None) -> None:
+        """
+        Args:
+            chosen: what to recover from; None: what is newest, if the state is behind.
+
+        Raises:
+            StreamingQueryException: a replayed batch failed.
+            SnaplineError: no checkpoint will do.
+        """
+        self.report = None
+        if chosen is not None:
+            self._recover(chosen)
+        elif self._files.exists(INTERVAL_MARK):
+            self._recover_from_newest()
+        else:
+            self._recover_durable()
+
+    def set_aside(self, failure: Exception) -> bool:
+        """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""
+        damage = _damage(failure)
+        if damage is None or self._restored is None or self._restored.id not in self._choice.numbers():
+            return False
+        self._choice.set_aside(self._restored.id, damage[:500])
+        return True
+
+    def _recover_from_newest(self) -> None:
+        base = durable_before(self._files)
+        while True:
+            newest = self._begun() or self._choice.newest(base.batch, self._prefer_checkpoint)
+            try:
+                self._recover(base if newest is None else newest.ref)
+                return
+            except Exception as e:
+                damage = _damage(e)
+                if damage is None or isinstance(e, CheckpointDamaged):
+                    raise
+                if not self.set_aside(e):
+                    raise CheckpointDamaged(
+                        f"{self._files.location} has no checkpoint whose state loads: {damage}",
+                        "restore the folder from a backup, or begin a new checkpoint folder.",
+                    ) from e
+
+    def _recover_durable(self) -> None:
+        """Every batch is durable by itself, and at most the newest has to be run again."""
+        pending = self._recovery.pending()
+        if pending is not None and pending.checkpoint != NO_CHECKPOINT.id:
+            self._recover_from_newest()
+        elif pending is not None:
+            self._recover(pending.ref)
+        elif self._lost_its_commit(batch := self._recovery.unfinished()):
+            self._recover(CheckpointRef(NO_CHECKPOINT.id, batch - 1))
+
+    def _lost_its_commit(self, batch: int) -> bool:
+        """Whether the sink has a batch whose entry in the commit log is to be made by a replay.
+
+        Spark passes over such a batch. Its watermark then comes a batch late, and in checkpoint format 2, where the
+        entry names the states, Spark fails (StateStoreWriter.getStateStoreCheckpointInfo) at each start. Where a replay
+        may make another state than the one that is durable, Spark has its way as long as that is a way.
+        """
+        if batch < 0 or not self._sink.has(batch):
+            return False
+        obstacles = find_obstacles(self._writer._df)
+        if not obstacles:
+            return True
+        conf = self._writer._df.sparkSession.conf
+        if conf.get(_FORMAT_VERSION, "1") == "1" or any(obstacle.fatal for obstacle in obstacles):
+            return False
+        warn_of(obstacles)
+        return True
+
+    def _begun(self) -> CheckpointMetadata | None:
+        """The checkpoint of a recovery that has not ended: it may have been chosen by hand."""
+        pending = self._recovery.pending()
+        if pending is None or pending.checkpoint not in self._choice.numbers():
+            return None
+        try:
+            return self._choice.by_number(pending.checkpoint)
+        except CheckpointDamaged as e:
+            self._choice.set_aside(pending.checkpoint, str(e))
+            return None
+
+    def _recover(self, ref: CheckpointRef) -> None:
+        self._restored = ref
+        self._driver.restoreFrom(ref.id)
+        self._replay.rows.clear()
+        replayed = self._recovery.run(ref, self._replay, self._sink.has)
+        if replayed:
+            self.report = self._reported(ref, replayed)
+            _log.log(logging.WARNING if self.report.ahead else logging.INFO, "%s", self.report)
+
+    def _reported(self, ref: CheckpointRef, replayed: range) -> RecoveryReport:
+        if ref.id not in self._choice.numbers():
+            return RecoveryReport(ref.id, ref.batch, replayed)
+        checkpoint = read_checkpoint(self._files, ref.id)
+        stores = sum(1 for _ in checkpoint.handles())
+        twice = sum(rows for batch, rows in self._replay.rows.items() if batch <= checkpoint.newest_batch)
+        return RecoveryReport(ref.id, ref.batch, replayed, stores, checkpoint.ahead, twice)
+
+
+def _damage(failure: Exception) -> str | None:
+    """What it says of damage. Spark wraps what a task failed with: the message has the outermost text only."""
+    trace = getattr(failure, "_stackTrace", None) or ""
+    return next((line.strip() for line in f"{failure}\n{trace}".splitlines() if _DAMAGED in line), None)
