@@ -45,7 +45,12 @@ def run(drill: Drill, number: int, seed: int) -> Run:
     log, report, folder = base.with_suffix(".log"), base.with_suffix(".xml"), base.with_suffix(".files")
     command = [sys.executable, "-m", "pytest", "-c", "python/pyproject.toml", "--rootdir", ".", "-s", *drill.tests]
     command += ["-o", "junit_family=xunit1", f"--junitxml={report}", f"--basetemp={folder}"]
-    environment = {"SNAPLINE_KILLS": str(drill.kills), **os.environ, "SNAPLINE_SEED": str(seed)}
+    environment = {
+        "SNAPLINE_KILLS": str(drill.kills),
+        "SNAPLINE_ALL_CASES": "1",
+        **os.environ,
+        "SNAPLINE_SEED": str(seed),
+    }
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [".", os.environ.get("PYTHONPATH")]))
     began = time.monotonic()
     with log.open("wb") as out:

@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from ..cases import cases
 from .functions import SPLITS
 
 BATCHES = 12
+KILLED_AFTER = cases((2, 6), (4,))
 CHILD = Path(__file__).parent / "killed.py"
 
 
@@ -36,7 +38,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(
     ticks.repartitionByRange(3 * BATCHES, "v").write.parquet(str(tmp_path / "ticks"))
     source = random.Random(5)
     log = tmp_path / "log"
-    for wanted in (2, 6, None):
+    for wanted in (*KILLED_AFTER, None):
         # A group of its own, so that the JVM goes at the same moment.
         command = [sys.executable, str(CHILD), str(tmp_path), str(interval)]
         with log.open("wb") as errors:
@@ -63,5 +65,10 @@ def test_nothing_is_lost_and_nothing_comes_twice(
         split: list(range(BATCHES)) for split in range(SPLITS)
     }
     # For the table of `integration/run drills`.
-    for name, value in {"modes": 1, "kills": 2, "faults": 2, "rows": BATCHES * SPLITS}.items():
+    for name, value in {
+        "modes": 1,
+        "kills": len(KILLED_AFTER),
+        "faults": len(KILLED_AFTER),
+        "rows": BATCHES * SPLITS,
+    }.items():
         record_property(name, value)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from snapline.errors import CheckpointDamaged, IncompatibleState, InternalError
 from snapline.query import NO_CHECKPOINT, CheckpointRef, Recovery
 
+from ..cases import cases
 from .fakes import Crash, FakeFiles, FakeSpark, batches
 
 
@@ -161,7 +162,9 @@ def test_one_crash_anywhere(planned: int, drop: int, checkpoint_format: int) -> 
 def test_two_crashes_anywhere(checkpoint_format: int) -> None:
     files, spark, _ = make(2, 3, checkpoint_format, drop=7)
     Recovery(files).run(CheckpointRef(7, 0), spark.run_batch)
-    for first in range(files.steps):
+    steps = range(files.steps)
+    # The other half with the other format.
+    for first in cases(steps, steps[checkpoint_format - 1 :: 2]):
         second = 0
         while True:
             files, spark, before = make(2, 3, checkpoint_format, drop=7)

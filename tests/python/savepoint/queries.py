@@ -69,13 +69,6 @@ QUERIES: dict[str, tuple[str, Query]] = {
     "keyed-function": ("append", keyed),
 }
 
-#: Those that are carried all the way in every test run; `integration/run` takes all of them.
-CHOSEN = (
-    tuple(QUERIES)
-    if os.environ.get("SNAPLINE_ALL_QUERIES")
-    else ("no-key", "join", "two-operators", "pandas-with-state", "keyed-function")
-)
-
 
 class StatefulQuery:
     """One of them, in a folder with ``input``. Any number of checkpoint folders may be run over the input."""

@@ -13,11 +13,12 @@ from pyspark.sql import SparkSession
 from snapline.errors import IncompatibleState, InvalidConfiguration
 from snapline.savepoint import create_savepoint, export_savepoint, read_state
 
+from ..cases import cases
 from .queries import QUERIES, StatefulQuery
 
 TOP = Path(__file__).parents[3]
 # All but Snapline's own.
-NAMES = tuple(name for name in QUERIES if name != "keyed-function")
+NAMES = cases([name for name in QUERIES if name != "keyed-function"], ("aggregation", "join", "transform-with-state"))
 
 
 @pytest.fixture(scope="module")

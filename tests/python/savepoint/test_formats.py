@@ -9,27 +9,25 @@ from pyspark.sql import SparkSession
 
 from snapline.savepoint import create_savepoint, restore_savepoint
 
+from ..cases import cases
 from .queries import StatefulQuery
 
 FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
 BACKEND = "spark.snapline.state.backend.type"
 CHECKSUM = "spark.sql.streaming.stateStore.rowChecksum.enabled"
+CHOSEN = [
+    ("join", FORMAT, "2", "native"),
+    ("keyed-function", FORMAT, "2", "canonical"),
+    ("transform-with-state", ENCODING, "avro", "native"),
+    ("aggregation", CHECKSUM, "true", "canonical"),
+]
+EVERY = [(*case, kind) for *case, _ in CHOSEN for kind in ("canonical", "native")]
 
 
-@pytest.mark.parametrize("kind", ["canonical", "native"])
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("join", {FORMAT: "2"}),
-        ("keyed-function", {FORMAT: "2"}),
-        ("transform-with-state", {ENCODING: "avro"}),
-        ("aggregation", {CHECKSUM: "true"}),
-    ],
-)
-def test_goes_on(spark: SparkSession, tmp_path: Path, name: str, settings: dict[str, str], kind: str) -> None:
-    for setting, value in settings.items():
-        spark.conf.set(setting, value)
+@pytest.mark.parametrize(("name", "setting", "value", "kind"), cases(EVERY, CHOSEN))
+def test_goes_on(spark: SparkSession, tmp_path: Path, name: str, setting: str, value: str, kind: str) -> None:
+    spark.conf.set(setting, value)
     try:
         query = StatefulQuery(spark, tmp_path, name)
         query.add_input(range(2))
@@ -46,8 +44,7 @@ def test_goes_on(spark: SparkSession, tmp_path: Path, name: str, settings: dict[
         assert query.output("wider") == query.output("whole", since)
         assert query.state("wider") == query.state("whole")
     finally:
-        for setting in settings:
-            spark.conf.unset(setting)
+        spark.conf.unset(setting)
 
 
 @pytest.mark.parametrize("backends", [("hashmap", "rocksdb"), ("rocksdb", "hashmap")], ids="-".join)

@@ -13,7 +13,8 @@ from snapline import CheckpointConfig
 from snapline.inspect import SavepointFolder
 from snapline.savepoint import create_savepoint, rescale_checkpoint, restore_savepoint
 
-from .queries import CHOSEN, StatefulQuery
+from ..cases import cases
+from .queries import QUERIES, StatefulQuery
 from .test_running import total, writer
 
 
@@ -23,7 +24,7 @@ def carry(query: StatefulQuery, source: str, target: str, parallelism: int | Non
     restore_savepoint(query.session, str(savepoint), str(query.work / target), parallelism=parallelism)
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", cases(QUERIES, ("join", "keyed-function")))
 def test_goes_on_at_another_parallelism(spark: SparkSession, tmp_path: Path, name: str) -> None:
     query = StatefulQuery(spark, tmp_path, name)
     query.add_input(range(3))

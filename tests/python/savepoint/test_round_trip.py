@@ -9,7 +9,8 @@ from pyspark.sql import SparkSession
 
 from snapline.savepoint import create_savepoint, restore_savepoint
 
-from .queries import CHOSEN, StatefulQuery
+from ..cases import cases
+from .queries import QUERIES, StatefulQuery
 
 
 def carry(query: StatefulQuery, source: str, target: str, parallelism: int) -> None:
@@ -18,7 +19,7 @@ def carry(query: StatefulQuery, source: str, target: str, parallelism: int) -> N
     restore_savepoint(query.session, str(savepoint), str(query.work / target), parallelism=parallelism)
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", cases(QUERIES, ("no-key", "two-operators", "pandas-with-state")))
 def test_goes_on_at_another_parallelism(spark: SparkSession, tmp_path: Path, name: str) -> None:
     query = StatefulQuery(spark, tmp_path, name)
     query.add_input(range(2))

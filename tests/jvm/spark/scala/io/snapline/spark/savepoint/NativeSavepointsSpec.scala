@@ -61,9 +61,10 @@ class NativeSavepointsSpec extends AnyFunSuite with BeforeAndAfterAll {
     )
   } test(s"the same as of tables: $what") {
     val random = new Random(what.hashCode)
-    // 57,600 is no multiple of 7.
-    val pairs = Seq(2 -> 4, 6 -> 4, 3 -> 3, 1 -> 7) :+ (1 + random.nextInt(7) -> (1 + random.nextInt(7)))
-    pairs.foreach { case (p, q) =>
+    // 57,600 is no multiple of 7. Another backend takes no file as it is, however many partitions there are.
+    val pairs = if (before == after) Seq(2 -> 4, 6 -> 4, 3 -> 3, 1 -> 7) else Seq(6 -> 4)
+    val drawn = 1 + random.nextInt(7) -> (1 + random.nextInt(7))
+    (pairs :+ drawn).foreach { case (p, q) =>
       withClue(s"$p -> $q: ") {
         val fixture = new StateFixture(spark, p, conf: _*)
         val (source, canonical, native, savepoint, carried) = (folder(), folder(), folder(), folder(), folder())
