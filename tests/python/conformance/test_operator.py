@@ -227,7 +227,7 @@ def test_timers_and_time_to_live_in_processing_time(spark: SparkSession, query: 
     )
     try:
         # No more input comes: the batch that fires the timer is run for the timer's sake.
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while len(rows) < 2 and time.monotonic() < deadline:
             running.processAllAvailable()
             time.sleep(0.1)

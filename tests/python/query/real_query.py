@@ -28,7 +28,7 @@ def make_session(name: str = "recovery", changelogs: int = 3) -> SparkSession:
     return open_session(name, sql_streaming_stateStore_minDeltasForSnapshot=str(changelogs))
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
+def wait_for(what: Callable[[], bool], seconds: float = 180) -> None:
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline, "it did not come about in time"

@@ -207,7 +207,7 @@ def test_a_store_that_is_opened_anew_needs_no_checkpoint_that_is_gone(spark: Spa
     def sink(batch: DataFrame, number: int) -> None:
         batch.collect()
         if number == third:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 180
             while begun_with.exists() and time.monotonic() < deadline:
                 time.sleep(0.1)
             assert not begun_with.exists()
