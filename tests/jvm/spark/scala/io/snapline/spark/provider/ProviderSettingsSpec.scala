@@ -8,7 +8,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.{IncompatibleState, InvalidConfiguration}
-import io.snapline.spark.{LocalSpark, StatefulQuery}
+import io.snapline.spark.{LocalSpark, SettingsOfSpark, StatefulQuery}
 import io.snapline.spark.provider.ProviderFixture.{batch, causeOf, using}
 import io.snapline.spark.provider.ProviderSettings._
 import io.snapline.state.LocalFolder
@@ -37,10 +37,15 @@ class ProviderSettingsSpec extends AnyFunSuite {
   for ((name, values) <- wrong; value <- values)
     test(s"refused: $name = '$value'") {
       using() { fixture =>
-        val error = intercept[InvalidConfiguration](fixture.open(name -> value))
-        assert(error.code == "SNAPLINE-CONFIG" && error.action.nonEmpty)
-        assert(error.found.contains(name))
-        if (!name.contains("paralelism") && name != "spark.snapline.") assert(error.found.contains(s"'$value'"))
+        if (SettingsOfSpark.checked(name)) {
+          val error = intercept[IllegalArgumentException](fixture.open(name -> value))
+          assert(error.getMessage.contains(name) && error.getMessage.contains(value))
+        } else {
+          val error = intercept[InvalidConfiguration](fixture.open(name -> value))
+          assert(error.code == "SNAPLINE-CONFIG" && error.action.nonEmpty)
+          assert(error.found.contains(name))
+          if (!name.contains("paralelism") && name != "spark.snapline.") assert(error.found.contains(s"'$value'"))
+        }
         assert(!fixture.folder.exists())
       }
     }
