@@ -56,7 +56,7 @@ REFUSED: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
     "rand in a filter": (lambda df: df.filter(F.rand(7) < 0.5).groupBy("key").count(), r"rand\("),
     "uuid": (lambda df: df.withColumn("u", F.expr("uuid()")).dropDuplicates(["u"]), "uuid"),
     "shuffle": (lambda df: df.withColumn("s", F.shuffle(F.array("key"))).dropDuplicates(["s"]), "shuffle"),
-    "sample": (lambda df: df.sample(0.5, seed=1).groupBy("key").count(), "Sample"),
+    "sample": (lambda df: df.sample(fraction=0.5, seed=1).groupBy("key").count(), "Sample"),
     "function": (
         lambda df: df.groupBy(F.udf(lambda key: str(key), StringType()).asNondeterministic()("key")).count(),
         "declared non-deterministic",
