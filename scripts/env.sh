@@ -110,3 +110,12 @@ need_jar() {
   say "Building the jar"
   sbt pythonJar
 }
+
+# The JVMs of tests are short-lived: compiling code a second time costs more than it brings.
+run_pytest() {
+  SPARK_SUBMIT_OPTS=${SPARK_SUBMIT_OPTS:--XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m} \
+    "$VENV/bin/pytest" -c python/pyproject.toml --rootdir . "$@"
+}
+
+# Spark's tests wait for half of their time, so two processes take the files, in the order in which they stand: neighbours share a session.
+SIDE_BY_SIDE=(--numprocesses "${TEST_PROCESSES:-2}" --dist loadfile --no-loadscope-reorder)

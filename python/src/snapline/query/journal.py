@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from snapline.errors import CheckpointDamaged, UnsupportedVersion
+from snapline.format.members import json_object
 
 REPLAY = "snapline/replay"
 JOURNAL = f"{REPLAY}/journal"
@@ -63,7 +64,7 @@ def parse_journal(data: bytes, path: str) -> Journal:
         UnsupportedVersion: it is of a later version.
     """
     try:
-        value = json.loads(data.decode("utf-8"))
+        value = json_object(data)
         if value["kind"] != "replay":
             raise ValueError("another kind")
         if value["format"] != _FORMAT:
@@ -74,7 +75,7 @@ def parse_journal(data: bytes, path: str) -> Journal:
         numbers = [value[name] for name in ("checkpoint", "batch", "committed", "planned")]
         if not all(type(number) is int for number in numbers):
             raise ValueError("no numbers")
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, KeyError):
         raise CheckpointDamaged(
             f"{path} cannot be read.",
             f"move the files of {REPLAY}/offsets and {REPLAY}/commits back to offsets and commits (those in commits "

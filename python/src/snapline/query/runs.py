@@ -46,6 +46,8 @@ class Runs:
         self._settings = dict(settings or {})
         self._session = writer._df.sparkSession
         self._recovery = Recovery(files)
+        #: What the last start had to rebuild; None: nothing.
+        self.report: RecoveryReport | None = None
         sink = SinkLog.of(writer, path, table, files)
         self.driver = self._register()
         self._state = StateRecovery(
@@ -80,6 +82,7 @@ class Runs:
             StreamingQueryException: a replayed batch failed.
             SnaplineError: no checkpoint will do.
         """
+        self.report = None
         self.recover(restore)
         self._mark_unaligned()
         if self._config.takes_checkpoints:
@@ -163,7 +166,7 @@ class Runs:
         """
         chosen = None if restore is None else self._state.chosen(restore)
         self.claim()
-        self._state.run(chosen)
+        self.report = self._state.run(chosen) or self.report
 
     def claim(self) -> None:
         """Before anything is changed in the folder: from here on it is this driver's, until another one claims it.
@@ -224,11 +227,6 @@ class Runs:
     def _of_query(self) -> dict[str, str]:
         """Settings of Spark that count for this query alone."""
         return {**self._config.of_stores(), **self._settings}
-
-    @property
-    def report(self) -> RecoveryReport | None:
-        """What the last start had to rebuild; None: nothing."""
-        return self._state.report
 
     def set_aside(self, failure: Exception) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""

@@ -55,8 +55,6 @@ class StateRecovery:
         self._prefer_checkpoint = prefer_checkpoint
         self._choice = CheckpointChoice(files)
         self._restored: CheckpointRef | None = None
-        #: What the last one had to rebuild; None: nothing.
-        self.report: RecoveryReport | None = None
 
     def chosen(self, number: int) -> CheckpointRef:
         """The checkpoint that a person names.
@@ -66,8 +64,9 @@ class StateRecovery:
         """
         return self._choice.by_number(number).ref
 
-    def run(self, chosen: CheckpointRef | None = None) -> None:
-        """
+    def run(self, chosen: CheckpointRef | None = None) -> RecoveryReport | None:
+        """What had to be rebuilt; None: nothing.
+
         Args:
             chosen: what to recover from; None: what is newest, if the state is behind.
 
@@ -75,13 +74,11 @@ class StateRecovery:
             StreamingQueryException: a replayed batch failed.
             SnaplineError: no checkpoint will do.
         """
-        self.report = None
         if chosen is not None:
-            self._recover(chosen)
-        elif self._files.exists(INTERVAL_MARK):
-            self._recover_from_newest()
-        else:
-            self._recover_durable()
+            return self._recover(chosen)
+        if self._files.exists(INTERVAL_MARK):
+            return self._recover_from_newest()
+        return self._recover_durable()
 
     def set_aside(self, failure: Exception) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""
@@ -91,13 +88,12 @@ class StateRecovery:
         self._choice.set_aside(self._restored.id, damage[:500])
         return True
 
-    def _recover_from_newest(self) -> None:
+    def _recover_from_newest(self) -> RecoveryReport | None:
         base = durable_before(self._files)
         while True:
             newest = self._begun() or self._choice.newest(base.batch, self._prefer_checkpoint)
             try:
-                self._recover(base if newest is None else newest.ref)
-                return
+                return self._recover(base if newest is None else newest.ref)
             except Exception as e:
                 damage = _damage(e)
                 if damage is None or isinstance(e, CheckpointDamaged):
@@ -108,15 +104,16 @@ class StateRecovery:
                         "restore the folder from a backup, or begin a new checkpoint folder.",
                     ) from e
 
-    def _recover_durable(self) -> None:
+    def _recover_durable(self) -> RecoveryReport | None:
         """Every batch is durable by itself, and at most the newest has to be run again."""
         pending = self._recovery.pending()
         if pending is not None and pending.checkpoint != NO_CHECKPOINT.id:
-            self._recover_from_newest()
-        elif pending is not None:
-            self._recover(pending.ref)
-        elif self._lost_its_commit(batch := self._recovery.unfinished()):
-            self._recover(CheckpointRef(NO_CHECKPOINT.id, batch - 1))
+            return self._recover_from_newest()
+        if pending is not None:
+            return self._recover(pending.ref)
+        if self._lost_its_commit(batch := self._recovery.unfinished()):
+            return self._recover(CheckpointRef(NO_CHECKPOINT.id, batch - 1))
+        return None
 
     def _lost_its_commit(self, batch: int) -> bool:
         """Whether the sink has a batch whose entry in the commit log is to be made by a replay.
@@ -147,14 +144,16 @@ class StateRecovery:
             self._choice.set_aside(pending.checkpoint, str(e))
             return None
 
-    def _recover(self, ref: CheckpointRef) -> None:
+    def _recover(self, ref: CheckpointRef) -> RecoveryReport | None:
         self._restored = ref
         self._driver.restoreFrom(ref.id)
         self._replay.rows.clear()
         replayed = self._recovery.run(ref, self._replay, self._sink.has)
-        if replayed:
-            self.report = self._reported(ref, replayed)
-            _log.log(logging.WARNING if self.report.ahead else logging.INFO, "%s", self.report)
+        if not replayed:
+            return None
+        report = self._reported(ref, replayed)
+        _log.log(logging.WARNING if report.ahead else logging.INFO, "%s", report)
+        return report
 
     def _reported(self, ref: CheckpointRef, replayed: range) -> RecoveryReport:
         if ref.id not in self._choice.numbers():
