@@ -6,6 +6,9 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from .lives import kills
+from .unharmed import Unharmed
+
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -17,3 +20,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> str:
     subprocess.run(["javac", "-cp", str(spark), "-d", str(classes), str(source)], check=True)
     subprocess.run(["jar", "cf", str(jar), "-C", str(classes), "."], check=True)
     return str(jar)
+
+
+@pytest.fixture(scope="session")
+def unharmed(files: str, tmp_path_factory: pytest.TempPathFactory) -> Unharmed:
+    """With more files than a query takes in while it is killed so often: what is left is for the life that ends."""
+    return Unharmed.live(tmp_path_factory.mktemp("unharmed"), min(24, 8 + kills(100)), files)

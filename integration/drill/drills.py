@@ -28,7 +28,7 @@ DRILLS = (
     Drill("unaligned-killed", (f"{HERE}/test_unaligned_kills.py",), kills=5),
     Drill("at-least-once-killed", (f"{HERE}/test_at_least_once.py",), kills=5),
     Drill("source-killed", ("tests/python/process/test_kill.py",)),
-    Drill("executors-killed", (f"{HERE}/test_executor_killed.py", "integration/cluster/test_cluster.py")),
+    Drill("executors-killed", (f"{HERE}/test_executors_killed.py", "integration/cluster/test_cluster.py"), kills=8),
     Drill("two-drivers", (f"{HERE}/test_two_drivers.py",)),
     Drill("damage", (f"{HERE}/test_damage.py",)),
     Drill("outage", (f"{HERE}/test_query_fails.py",)),

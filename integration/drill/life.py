@@ -69,8 +69,8 @@ class Life:
             self._wait()
         return True
 
-    def kill_after(self, events: int, seconds: float) -> bool:
-        """SIGKILL to the whole group, so long after so many entries of logs; False: it has ended by itself before."""
+    def wait_after(self, events: int, seconds: float) -> bool:
+        """So long after so many entries of logs, or after all that was given; False: it has ended by itself before."""
         seen = self._entries()
         new: set[Path] = set()
 
@@ -81,7 +81,13 @@ class Life:
             return len(new) >= events or (self._feed is not None and self._feed.dry)
 
         moment = time.monotonic() + seconds if self.wait_until(enough) else 0
-        return self.kill_when(lambda: time.monotonic() >= moment)
+        return self.wait_until(lambda: time.monotonic() >= moment)
+
+    def kill_after(self, events: int, seconds: float) -> bool:
+        """SIGKILL to the whole group, when :meth:`wait_after` has; False: it has ended by itself before."""
+        runs = self.wait_after(events, seconds) and self.running
+        self.kill()
+        return runs
 
     def kill_when(self, condition: Callable[[], bool]) -> bool:
         """SIGKILL to the whole group; False: it has ended by itself before."""
