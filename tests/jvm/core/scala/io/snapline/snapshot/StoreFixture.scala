@@ -42,7 +42,7 @@ final class StoreFixture(
     override def kind: String = backend.kind
     override def newFolder(): File = new File(root, s"local/db-${number.incrementAndGet()}")
     override def open(folder: File, restored: Boolean): KeyedBackend =
-      backend.open(folder, restored, pages, heap)
+      backend.open(folder, restored, pages, heap, settings.inlineThreshold)
   }
 
   /** Another process's view of the same store. */

@@ -98,6 +98,33 @@ class RocksDbBackendSpec extends AnyFunSuite {
     }
   }
 
+  test("short table files of a family are one in each snapshot, and long ones stay what they were") {
+    withRoot { root =>
+      val settings = RocksDbSettings(compression = "none", inlineThreshold = 20000)
+      val backend = new RocksDbBackend(new File(root, "db"), false, settings, memory, new PageMemory(16L << 20))
+      val (short, long) = (Seq("short", "other"), "long")
+      (short :+ long).foreach(backend.createFamily(_, keyGroups = false, multi = false, internal = false))
+      def put(family: String, keys: Range): Unit =
+        keys.foreach(i => backend.family(family).put(f"key$i%05d".getBytes, new Array[Byte](100)))
+      val tables = (0 until 4).map { round =>
+        backend.beginChanges(nowhere)
+        short.foreach(put(_, 0 until 20))
+        put(long, round * 300 until round * 300 + (if (round < 2) 300 else 10))
+        backend.cutChanges()
+        val local = backend.snapshot().materialize()
+        val lengths = local.tables.map(file => file.getName -> file.length).toMap
+        LocalFolder.delete(local.folder)
+        lengths
+      }
+      assert(tables.map(_.count(_._2 <= 20000)) == Seq(2, 2, 3, 4), tables)
+      val lengthy = tables(1).filter(_._2 > 20000).toSet
+      assert(lengthy.size == 2 && tables.tail.forall(there => lengthy.subsetOf(there.toSet)))
+      short.foreach(name => assert(count(backend.family(name).iterate()) == 20))
+      assert(count(backend.family(long).iterate()) == 620)
+      backend.close()
+    }
+  }
+
   test("a scan shows its moment, whatever is changed while it runs") {
     withRoot { root =>
       val backend =

@@ -226,6 +226,7 @@ final class RocksDbBackend(
     val begun = System.nanoTime()
     byName.values.foreach(_.native)
     open.flushAll()
+    if (settings.inlineThreshold > 0) open.compactShort(settings.inlineThreshold)
     open.hardLink(target)
     flushNanos = System.nanoTime() - begun
   }

@@ -88,6 +88,12 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
   /** Merges all that a family has. */
   def compact(name: String): Unit = db.compactRange(family(name))
 
+  /** The same with families whose table files, of which there are several, are all at most so long. */
+  def compactShort(bytes: Int): Unit =
+    db.getLiveFilesMetaData.asScala.groupBy(_.columnFamilyName.toSeq).values
+      .filter(files => files.sizeIs > 1 && files.forall(_.size <= bytes))
+      .foreach(files => compact(new String(files.head.columnFamilyName, "UTF-8")))
+
   def flushAll(): Unit = db.flush(flush, synchronized(new JArrayList(handles.values.asJavaCollection)))
 
   def hardLink(target: File): Unit = {

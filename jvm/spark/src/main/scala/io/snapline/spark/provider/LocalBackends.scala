@@ -18,6 +18,7 @@ import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings, RocksDbStoreB
 private[spark] final class LocalBackends(named: => String, folder: => File, settings: ProviderSettings)
     extends BackendFactory {
   private val shared = SharedResources.get(settings)
+  private val rocksDb = RocksDbSettings(settings.compression, settings.state.inlineThreshold)
   private val number = new AtomicInteger
 
   override def kind: String = named
@@ -26,9 +27,9 @@ private[spark] final class LocalBackends(named: => String, folder: => File, sett
 
   override def open(folder: File, restored: Boolean): KeyedBackend =
     if (kind == HeapBackend.Kind) new HeapBackend(folder, restored, settings.backend.heap, shared.heap)
-    else new RocksDbBackend(folder, restored, RocksDbSettings(settings.compression), shared.native, shared.pages)
+    else new RocksDbBackend(folder, restored, rocksDb, shared.native, shared.pages)
 
   def newBuilder(): StoreBuilder =
     if (kind == HeapBackend.Kind) new HeapStoreBuilder(newFolder(), settings.backend.heap)
-    else new RocksDbStoreBuilder(newFolder(), RocksDbSettings(settings.compression), shared.native)
+    else new RocksDbStoreBuilder(newFolder(), rocksDb, shared.native)
 }
