@@ -22,9 +22,10 @@ TITLES = {EXACTLY: "EXACTLY_ONCE", OURS: "AT_LEAST_ONCE"}
 class Sizes(slow.Sizes):
     """`concurrent`: checkpoints at most. Two threads upload."""
 
+    keys: int = 100_000
+    rows: int = 20_000
     batches: int = 100
     interval_s: float = 0.2
-    partitions: int = 16
     concurrent: int = 4
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from snapline_bench.events import SumEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import OURS, Provider
-from snapline_bench.session import PARTITIONS, open_session
+from snapline_bench.session import open_session
 from snapline_bench.stream import Stream, Workload, summary
 from snapline_bench.written import Written, WrittenWatch, plus
 
@@ -34,12 +35,13 @@ TITLES = {
 class Sizes:
     """
     `latency_ms`, `mb_s`: of the far store. `below`: what lies there, by a pattern of paths; Spark's two logs are on the
-    near one, unless it is `.*`. `interval_s`: between checkpoints. `pace_s`: a batch starts at most this often.
+    near one, unless it is `.*`. `interval_s`: between checkpoints, on a machine that keeps the pace. `pace_s`: a batch
+    starts at most this often.
     `partitions` of state: a task that waits for its commit holds a core: the more, the longer a batch waits.
     """
 
-    keys: int = 100_000
-    rows: int = 20_000
+    keys: int = 10_000
+    rows: int = 4_000
     warm_up: int = 10
     batches: int = 150
     latency_ms: int = 50
@@ -47,14 +49,19 @@ class Sizes:
     below: str = ".*/(state|snapline)/.*"
     interval_s: float = 10.0
     pace_s: float = 0.2
-    partitions: int = PARTITIONS
+    partitions: int = 16
     memory: str = "4g"
+
+    @property
+    def between(self) -> int:
+        """Batches from one checkpoint to the next."""
+        return round(self.interval_s / self.pace_s)
 
     def events(self) -> SumEvents:
         return SumEvents(self.rows, self.keys, self.warm_up + self.batches)
 
 
-QUICK = Sizes(batches=25, warm_up=5)
+QUICK = Sizes(batches=50, warm_up=5)
 REPS = 3
 WORKLOAD = Workload("key bigint, value bigint", lambda events: events.groupBy("key").agg(F.sum("value").alias("sum")))
 FIGURES = {
@@ -95,15 +102,17 @@ def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list
 
 def measure(job: Job) -> Result:
     sizes = Sizes(**job.sizes)
-    interval = job.provider.name in (FAST, OURS)
-    return run_far(job, sizes, _starter(sizes.interval_s) if interval else None, near=job.provider.name == FAST)
+    if job.provider.name in (FAST, OURS):
+        return run_far(job, sizes, _start, near=job.provider.name == FAST, between=sizes.between)
+    return run_far(job, sizes, None)
 
 
-def run_far(job: Job, sizes: Sizes, start: Any, near: bool = False) -> Result:
+def run_far(job: Job, sizes: Sizes, start: Any, near: bool = False, between: int | None = None) -> Result:
     """
     Args:
         start: makes a query of a writer; None: Spark does.
         near: the state is on a store that is not slow.
+        between: a checkpoint is taken after so many batches; None: when the query's own settings say so.
     """
     batches = prepare(sizes.events(), job.data)
     folder = job.scratch / "checkpoint"
@@ -128,13 +137,21 @@ def run_far(job: Job, sizes: Sizes, start: Any, near: bool = False) -> Result:
 
     before = cpu.read()
     total, measured = Written(), []
-    for batch in batches[sizes.warm_up :]:
+    checkpoint: Future[int] | None = None
+    pool = ThreadPoolExecutor(1)
+    for number, batch in enumerate(batches[sizes.warm_up :]):
+        if between is not None and number % between == between // 2:
+            query: Any = stream.query
+            checkpoint = pool.submit(query.trigger_checkpoint)
         due = time.monotonic() + sizes.pace_s
         measured.append(_run(stream, batch))
         for watch in watches:
             total = plus(total, watch.new())
         time.sleep(max(0.0, due - time.monotonic()))
     usage = cpu.read().since(before)
+    if checkpoint is not None:
+        checkpoint.result()
+    pool.shutdown()
     checkpoints = _completed(stream) if start is not None else 0
     stream.stop()
     spark.stop()
@@ -163,11 +180,11 @@ def _run(stream: Stream, batch: Path) -> dict[str, Any]:
     return summary(json.loads(query.lastProgress.json))
 
 
-def _starter(interval_s: float) -> Any:
+def _start(writer: Any) -> Any:
+    """With checkpoints that are due after so many batches as fit in the interval: not the more, the slower they are."""
     import snapline
 
-    config = snapline.CheckpointConfig(interval=timedelta(seconds=interval_s), num_retained=2)
-    return lambda writer: snapline.start(writer, config)
+    return snapline.start(writer, snapline.CheckpointConfig(interval=timedelta(days=1), num_retained=2))
 
 
 def _completed(stream: Stream) -> int:
