@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -32,6 +35,15 @@ class Usage:
     elapsed_s: float
     cpu_s: float
     others: float
+
+
+def others_of(readings: Sequence[Reading]) -> float:
+    """The median of `others` between each two readings, in cores.
+
+    What a process has used that nobody waits for, as a JVM whose Python has ended, is gone from the tree with it: from
+    the first to the last reading that would pass for other work. Needs readings that are close to each other.
+    """
+    return median(after.since(before).others for before, after in pairwise(readings))
 
 
 def read() -> Reading:

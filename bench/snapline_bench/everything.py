@@ -82,10 +82,11 @@ def one(root: Path, folder: Path, name: str, quick: bool, minutes: float | None)
         command += ["--minutes", str(minutes)]
     log = folder / f"{name}.log"
     environment = {**os.environ, "PYTHONPATH": str(root / "bench")}
-    before, loads, over = cpu.read(), [os.getloadavg()[0]], threading.Event()
+    readings, loads, over = [cpu.read()], [os.getloadavg()[0]], threading.Event()
 
     def watch() -> None:
         while not over.wait(SAMPLE_S):
+            readings.append(cpu.read())
             loads.append(os.getloadavg()[0])
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -96,15 +97,14 @@ def one(root: Path, folder: Path, name: str, quick: bool, minutes: float | None)
     finally:
         over.set()
         watcher.join()
-    usage = cpu.read().since(before)
+    readings.append(cpu.read())
     said = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     if ended.returncode < 0:
         said.append(f"ended by signal {-ended.returncode}")
     about = {
         "command": "bench/run " + " ".join([name, *command[5:]]),
-        "seconds": round(usage.elapsed_s, 1),
-        "cpu_s": round(usage.cpu_s, 1),
-        "other_load": round(usage.others, 2),
+        "seconds": round(readings[-1].at - readings[0].at, 1),
+        "other_load": round(cpu.others_of(readings), 2),
         "load_average_most": round(max(loads), 2),
         "ended_with": ended.returncode,
         "last_line": said[-1] if said else "",
