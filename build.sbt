@@ -125,3 +125,15 @@ lazy val snapline = project
       copy
     }
   )
+
+/** What benches compile when they run, for the JVM under them. Compiled with the tests too, which tells when it is behind the rest. */
+lazy val bench = project
+  .in(file("bench"))
+  .dependsOn(spark)
+  .settings(
+    scalacOptions ++= Compiler.scala,
+    publish / skip := true,
+    Compile / unmanagedJars := Attributed.blankSeq(SparkLine.jars),
+    Compile / unmanagedSourceDirectories := Seq("null-provider", "checkpoints-tab").map(baseDirectory.value / _),
+    target := file("target/bench").getAbsoluteFile
+  )

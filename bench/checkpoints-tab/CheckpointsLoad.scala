@@ -29,8 +29,12 @@ object CheckpointsLoad {
     var totals = Totals(0, 0, 0, 0, Summary(), Summary(), Summary())
     (1 to checkpoints).foreach { id =>
       totals = totals.copy(total = id.toLong)
-      UiInternals.post(context, CheckpointChanged(Start, checkpoint(id.toLong, partitions, CheckpointStatus.InProgress), totals, Nil))
-      val ended = checkpoint(id.toLong, partitions, if (id % 50 == 0) CheckpointStatus.Failed else CheckpointStatus.Completed)
+      UiInternals.post(
+        context,
+        CheckpointChanged(Start, checkpoint(id.toLong, partitions, CheckpointStatus.InProgress), totals, Nil)
+      )
+      val ended =
+        checkpoint(id.toLong, partitions, if (id % 50 == 0) CheckpointStatus.Failed else CheckpointStatus.Completed)
       totals =
         if (ended.failed.isDefined) totals.copy(failed = totals.failed + 1)
         else totals.copy(completed = totals.completed + 1, duration = totals.duration.add(ended.duration))
@@ -50,19 +54,42 @@ object CheckpointsLoad {
     val (took, acked) = (500L + random.nextInt(900), if (over) partitions else 0)
     val (added, whole) = (20000000L + random.nextInt(9999999), 2000000000L + id * 1000)
     CheckpointRecord(
-      CheckpointRecord.key(Start, id), Start, id, status.name, "CHECKPOINT_RETAINED_ON_CANCELLATION", savepoint = false,
-      id, triggered, if (over) triggered + took else -1, if (over) triggered + took + 50 else -1, added, whole, partitions, acked,
-      discarded = false, if (isFailed) Some("CHECKPOINT_ASYNC_EXCEPTION") else None,
+      CheckpointRecord.key(Start, id),
+      Start,
+      id,
+      status.name,
+      "CHECKPOINT_RETAINED_ON_CANCELLATION",
+      savepoint = false,
+      id,
+      triggered,
+      if (over) triggered + took else -1,
+      if (over) triggered + took + 50 else -1,
+      added,
+      whole,
+      0,
+      partitions,
+      acked,
+      discarded = false,
+      if (isFailed) Some("CHECKPOINT_ASYNC_EXCEPTION") else None,
       if (isFailed) Some("0/17/default: No space left on device") else None,
-      Seq(OperatorRecord(0, "stateStoreSave", partitions, acked, if (over) triggered + took else -1, added, whole))
+      Seq(OperatorRecord(0, "stateStoreSave", partitions, acked, if (over) triggered + took else -1, added, whole, 0))
     )
   }
 
   private def columns(partitions: Int): OperatorPartitions = {
     def column(least: Int, more: Int): Array[Long] = Array.fill(partitions)(least.toLong + random.nextInt(more))
     OperatorPartitions(
-      0, partitions, Seq("default"), Array.range(0, partitions), new Array[Int](partitions), column(500, 900),
-      column(10000, 999), column(1000000, 9999), column(1, 9), column(100, 400)
+      0,
+      partitions,
+      Seq("default"),
+      Array.range(0, partitions),
+      new Array[Int](partitions),
+      column(500, 900),
+      column(10000, 999),
+      column(1000000, 9999),
+      column(1, 9),
+      column(100, 400),
+      new Array[Long](partitions)
     )
   }
 

@@ -26,7 +26,8 @@ class NullStateStoreProvider extends StateStoreProvider {
       storeConfs: StateStoreConf,
       hadoopConf: Configuration,
       useMultipleValuesPerKey: Boolean,
-      stateSchemaProvider: Option[StateSchemaProvider]): Unit = {
+      stateSchemaProvider: Option[StateSchemaProvider]
+  ): Unit = {
     id = stateStoreId
     reportsCommits = storeConfs.commitValidationEnabled
     usesCheckpointIds = storeConfs.enableStateStoreCheckpointIds
@@ -41,7 +42,8 @@ class NullStateStoreProvider extends StateStoreProvider {
       version: Long,
       stateStoreCkptId: Option[String],
       forceSnapshotOnCommit: Boolean,
-      loadEmpty: Boolean): StateStore = new NullStateStore(version, stateStoreCkptId)
+      loadEmpty: Boolean
+  ): StateStore = new NullStateStore(version, stateStoreCkptId)
 
   private class NullStateStore(val version: Long, baseCkptId: Option[String]) extends StateStore {
     private var committed = false
@@ -60,15 +62,18 @@ class NullStateStoreProvider extends StateStoreProvider {
     override def prefixScan(prefixKey: UnsafeRow, colFamilyName: String): StateStoreIterator[UnsafeRowPair] = nothing
     override def prefixScanWithMultiValues(
         prefixKey: UnsafeRow,
-        colFamilyName: String): StateStoreIterator[UnsafeRowPair] = nothing
+        colFamilyName: String
+    ): StateStoreIterator[UnsafeRowPair] = nothing
     override def rangeScan(
         startKey: Option[UnsafeRow],
         endKey: Option[UnsafeRow],
-        colFamilyName: String): StateStoreIterator[UnsafeRowPair] = nothing
+        colFamilyName: String
+    ): StateStoreIterator[UnsafeRowPair] = nothing
     override def rangeScanWithMultiValues(
         startKey: Option[UnsafeRow],
         endKey: Option[UnsafeRow],
-        colFamilyName: String): StateStoreIterator[UnsafeRowPair] = nothing
+        colFamilyName: String
+    ): StateStoreIterator[UnsafeRowPair] = nothing
 
     override def put(key: UnsafeRow, value: UnsafeRow, colFamilyName: String): Unit = ()
     override def putList(key: UnsafeRow, values: Array[UnsafeRow], colFamilyName: String): Unit = ()
@@ -83,7 +88,8 @@ class NullStateStoreProvider extends StateStoreProvider {
         valueSchema: StructType,
         keyStateEncoderSpec: KeyStateEncoderSpec,
         useMultipleValuesPerKey: Boolean,
-        isInternal: Boolean): Unit = ()
+        isInternal: Boolean
+    ): Unit = ()
     override def removeColFamilyIfExists(colFamilyName: String): Boolean = false
     override def allColumnFamilyNames: Set[String] = Set(StateStore.DEFAULT_COL_FAMILY_NAME)
 
