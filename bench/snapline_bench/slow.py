@@ -137,21 +137,20 @@ def run_far(job: Job, sizes: Sizes, start: Any, near: bool = False, between: int
 
     before = cpu.read()
     total, measured = Written(), []
-    checkpoint: Future[int] | None = None
-    pool = ThreadPoolExecutor(1)
-    for number, batch in enumerate(batches[sizes.warm_up :]):
-        if between is not None and number % between == between // 2:
-            query: Any = stream.query
-            checkpoint = pool.submit(query.trigger_checkpoint)
-        due = time.monotonic() + sizes.pace_s
-        measured.append(_run(stream, batch))
-        for watch in watches:
-            total = plus(total, watch.new())
-        time.sleep(max(0.0, due - time.monotonic()))
-    usage = cpu.read().since(before)
-    if checkpoint is not None:
-        checkpoint.result()
-    pool.shutdown()
+    triggered: list[Future[int]] = []
+    query: Any = stream.query
+    with ThreadPoolExecutor(1) as pool:
+        for number, batch in enumerate(batches[sizes.warm_up :]):
+            if between is not None and number % between == between // 2:
+                triggered.append(pool.submit(query.trigger_checkpoint))
+            due = time.monotonic() + sizes.pace_s
+            measured.append(_run(stream, batch))
+            for watch in watches:
+                total = plus(total, watch.new())
+            time.sleep(max(0.0, due - time.monotonic()))
+        usage = cpu.read().since(before)
+    for each in triggered:
+        each.result()
     checkpoints = _completed(stream) if start is not None else 0
     stream.stop()
     spark.stop()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from snapline.errors import CheckpointDamaged
 from snapline.query.interval_mark import INTERVAL_MARK
 from snapline.query.journal import Journal
 from snapline.query.metadata import CheckpointMetadata, parse_checkpoint
@@ -19,12 +21,20 @@ class Checkpoints:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def fits(self, checkpoints: int, lag: int) -> bool:
-        """Whether there are so many checkpoints, and so many batches after the newest."""
-        try:
-            return len(self.metadata_files()) >= checkpoints and self.newest("commits") >= self.read(0).batch + lag
-        except (FileNotFoundError, IndexError, ValueError):
-            return False  # one is removed right now
+    def fits(self, checkpoints: int, above: int, lag: int) -> bool:
+        """Whether there are so many checkpoints, the newest with a number above, and so many batches after it."""
+        found = self.complete()
+        if len(found) < checkpoints or found[0].id <= above:
+            return False
+        return self.newest("commits") >= found[0].batch + lag
+
+    def complete(self) -> list[CheckpointMetadata]:
+        """The newest first. While the query runs, one may be written or removed right now."""
+        found = []
+        for path in self.metadata_files():
+            with suppress(FileNotFoundError, CheckpointDamaged):
+                found.append(parse_checkpoint(path.read_bytes(), str(path)))
+        return found
 
     def metadata_files(self) -> list[Path]:
         """Of the completed checkpoints, the newest first."""
