@@ -53,6 +53,10 @@ class Lives:
         replace(self.orders, **changes).write(orders)  # type: ignore[arg-type]
         return Process([*self._command, str(orders)], orders.with_suffix(".log"), environment=self._environment)
 
+    def move(self, checkpoint: str) -> None:
+        """From now on they have this folder, which a command made of the one before."""
+        self.orders = replace(self.orders, checkpoint=checkpoint)
+
     def kill_one(self, batches: int) -> None:
         """SIGKILL to the driver, some moments after so many batches of its own."""
         with self.start() as life:

@@ -63,6 +63,16 @@ class ObjectStore:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """For clients that are no Hadoop."""
+        return {
+            "AWS_ENDPOINT_URL": self.address,
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+        }
+
     def counts(self) -> dict[str, int]:
         """Of the requests since the last call, as `Spark PUT` or `Snapline HEAD`; `_metadata` counts checkpoints."""
         return dict(json.loads(self._ask("GET", "/-/counts")))

@@ -11,6 +11,7 @@ import pytest
 
 from ..drill.tally import Tally
 from .artifacts import SCALA, first_of, jar, version_of
+from .command import Command
 from .files_query import check_batches, make_lives
 from .life import Lives
 from .object_store import BUCKET, Faults, ObjectStore
@@ -97,6 +98,31 @@ def test_a_store_that_is_slow_and_fails(store: ObjectStore, jars: list[str], tmp
         store.set(Faults())
     lives.end()
     check_batches(lives)
+
+
+@pytest.mark.parametrize("format", ["canonical", "native"])
+def test_savepoints_and_another_parallelism(
+    store: ObjectStore, jars: list[str], tmp_path: Path, format: str, tally: Tally
+) -> None:
+    """By the commands, and killed in each of the three folders that the query goes on in."""
+    lives = lives_in(tally, store, tmp_path, jars, interval=1.0, format=2)
+    command = Command(lives, store.environment)
+    first = lives.orders.checkpoint
+    savepoint, restored, rescaled = (f"{first}-{name}" for name in ("savepoint", "restored", "rescaled"))
+    lives.kill_one(4)
+    command.run("savepoint", "create", first, "--to", savepoint, "--format", format, session=True)
+    command.run("savepoint", "verify", savepoint)
+    command.run("restore", savepoint, "--to", restored, "--parallelism", "3", session=True)
+    lives.move(restored)
+    lives.kill_one(3)
+    command.run("rescale", restored, "--to", rescaled, "--parallelism", "2", session=True)
+    lives.move(rescaled)
+    lives.kill_one(3)
+    lives.end()
+    check_batches(lives)
+    command.run("savepoint", "dispose", savepoint, session=True)
+    below, objects = savepoint.removeprefix(f"s3a://{BUCKET}/"), store.keys()
+    assert not [key for key in objects if key.startswith(f"{below}/")]
 
 
 def requests(store: ObjectStore, lives: Lives, batches: tuple[int, int]) -> tuple[Counter[str], int]:
