@@ -2,6 +2,8 @@ package io.snapline.bench
 
 import java.io.{FilterOutputStream, OutputStream}
 import java.net.URI
+import java.nio.file.Files
+import java.nio.file.attribute.PosixFilePermissions
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
@@ -110,4 +112,11 @@ final class SlowFileSystem extends RawLocalFileSystem {
   override def listStatus(path: Path): Array[FileStatus] = operation(path)(super.listStatus(path))
   override def getFileStatus(path: Path): FileStatus = operation(path)(super.getFileStatus(path))
   override def mkdirs(path: Path): Boolean = operation(path)(super.mkdirs(path))
+
+  /** Without its native library Hadoop would start a process: no client of a store that is far away does. */
+  override def setPermission(path: Path, permission: FsPermission): Unit =
+    Files.setPosixFilePermissions(
+      pathToFile(path).toPath,
+      PosixFilePermissions.fromString(permission.toString)
+    ): Unit
 }

@@ -15,6 +15,7 @@ from snapline_bench import (
     incremental,
     keyed,
     latency,
+    local_files,
     merging,
     provider,
     recovery,
@@ -113,6 +114,7 @@ KEYED = (
 )
 LATENCY = bench_of("keyed-latency", latency)
 WORKERS = bench_of("keyed-memory", workers)
+LOCAL_FILES = bench_of("local-files", local_files)
 SLOW = bench_of("slow-store", slow)
 MERGING = bench_of("file-merging", merging)
 TAB = bench_of("checkpoints-tab", tab)
@@ -133,6 +135,7 @@ BENCHES = {
         *KEYED,
         LATENCY,
         WORKERS,
+        LOCAL_FILES,
         SLOW,
         MERGING,
         TAB,

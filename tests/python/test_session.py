@@ -13,6 +13,7 @@ from snapline._version import __spark_line__, __spark_lines__
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
 from snapline.jar import EXTENSION_CLASS, PLUGIN_CLASS, PROVIDER_CLASS
 from snapline.running import RunningSpark
+from snapline.session import LOCAL_FILES, LOCAL_FILES_CLASS
 
 from .test_jar import make_jar
 
@@ -62,6 +63,7 @@ def test_adds_jar_extension_and_provider(builder: SparkSession.Builder, the_jar:
         "spark.jars": str(the_jar),
         "spark.sql.extensions": EXTENSION_CLASS,
         "spark.plugins": PLUGIN_CLASS,
+        LOCAL_FILES: LOCAL_FILES_CLASS,
         PROVIDER: PROVIDER_CLASS,
     }
 
@@ -87,6 +89,17 @@ def test_keeps_what_the_defaults_name(builder: SparkSession.Builder, the_jar: Pa
     assert builder._options["spark.jars"] == f"/d.jar,{the_jar}"
     assert builder._options["spark.sql.extensions"] == f"x.Y,{EXTENSION_CLASS}"
     assert builder._options[PROVIDER] == PROVIDER_CLASS
+
+
+def test_another_class_for_local_files_stays(
+    builder: SparkSession.Builder, the_jar: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert snapline.configure(builder.config(LOCAL_FILES, "x.Files"))._options[LOCAL_FILES] == "x.Files"
+    del builder._options[LOCAL_FILES]
+    (the_jar.parent / "spark-defaults.conf").write_text(f"{LOCAL_FILES} y.Files\n")
+    assert LOCAL_FILES not in snapline.configure(builder)._options
+    run_spark(monkeypatch, FakeSpark(OURS, {LOCAL_FILES: "z.Files"}, context=False))
+    assert LOCAL_FILES not in snapline.configure(builder)._options
 
 
 def test_settings_are_passed_on(builder: SparkSession.Builder) -> None:
@@ -186,6 +199,7 @@ def test_under_spark_submit_its_jars_stay(builder: SparkSession.Builder, monkeyp
     assert builder._options == {
         "spark.sql.extensions": f"x.Y,{EXTENSION_CLASS}",
         "spark.plugins": PLUGIN_CLASS,
+        LOCAL_FILES: LOCAL_FILES_CLASS,
         PROVIDER: PROVIDER_CLASS,
     }
 

@@ -20,8 +20,13 @@ object UnderTest {
   /** Of Snapline's provider, where it is not the default. */
   private val backend: Option[String] = sys.props.get("snapline.integration.backend")
 
+  /** As `snapline.configure` sets it: half of what a small batch takes is processes that Hadoop starts for Spark's logs. */
+  private val localFiles = "spark.hadoop.fs.AbstractFileSystem.file.impl" -> "io.snapline.storage.LocalFs"
+
   def settings(conf: SparkConf): SparkConf =
-    backend.foldLeft(conf.set(ProviderKey, provider))(_.set("spark.snapline.state.backend.type", _))
+    backend.foldLeft(conf.set(ProviderKey, provider).set(localFiles._1, localFiles._2))(
+      _.set("spark.snapline.state.backend.type", _)
+    )
 
   def newProvider(): StateStoreProvider = StateStoreProvider.create(provider)
 

@@ -22,6 +22,8 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 JARS = "spark.jars"
 EXTENSIONS = "spark.sql.extensions"
 PLUGINS = "spark.plugins"
+LOCAL_FILES = "spark.hadoop.fs.AbstractFileSystem.file.impl"
+LOCAL_FILES_CLASS = "io.snapline.storage.LocalFs"
 
 
 def configure(
@@ -61,6 +63,7 @@ def configure(
         _append(builder, JARS, str(jar.path), options.get(JARS, launch.conf.get(JARS)))
         _append(builder, EXTENSIONS, EXTENSION_CLASS, options.get(EXTENSIONS, launch.conf.get(EXTENSIONS)))
         _append(builder, PLUGINS, PLUGIN_CLASS, options.get(PLUGINS, launch.conf.get(PLUGINS)))
+        _set(builder, LOCAL_FILES, LOCAL_FILES_CLASS, launch.conf.get(LOCAL_FILES))
     else:
         _join(builder, running, jar)
     builder.config(PROVIDER, PROVIDER_CLASS)
@@ -130,6 +133,7 @@ def _join(builder: SparkSession.Builder, running: RunningSpark, jar: JarInfo) ->
             _append(builder, JARS, str(jar.path), builder._options[JARS])
         _append(builder, EXTENSIONS, EXTENSION_CLASS, builder._options.get(EXTENSIONS, extensions))
         _append(builder, PLUGINS, PLUGIN_CLASS, builder._options.get(PLUGINS, running.conf(PLUGINS)))
+        _set(builder, LOCAL_FILES, LOCAL_FILES_CLASS, running.conf(LOCAL_FILES))
     elif EXTENSION_CLASS not in (extensions or "").split(","):
         raise InvalidConfiguration(
             f"a Spark session is active, and its {EXTENSIONS} is {extensions!r}.",
@@ -142,6 +146,12 @@ def _append(builder: SparkSession.Builder, name: str, value: str, before: str | 
     values = [each.strip() for each in (before or "").split(",") if each.strip()]
     present = _names_jar(before or "", Path(value)) if name == JARS else value in values
     builder.config(name, ",".join(values if present else [*values, value]))
+
+
+def _set(builder: SparkSession.Builder, name: str, value: str, before: str | None) -> None:
+    """Sets what nobody has set."""
+    if before is None and name not in builder._options:
+        builder.config(name, value)
 
 
 def _names_jar(jars: str, jar: Path) -> bool:

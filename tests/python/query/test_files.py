@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -70,6 +71,28 @@ def test_walks_without_side_files(spark: SparkSession, tmp_path: Path) -> None:
     finally:
         for name in ("fs.file.impl", "fs.file.impl.disable.cache"):
             conf.unsetConf(name)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the time that children took is read from /proc")
+def test_no_process_is_started_for_a_local_file(spark: SparkSession, tmp_path: Path) -> None:
+    """Each would take a hundredth of a second, and Spark's logs several."""
+    jvm: Any = spark._jvm
+    gateway: Any = spark.sparkContext._gateway
+    pid = jvm.java.lang.ProcessHandle.current().pid()
+
+    def ticks_of_children() -> int:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[13]) + int(fields[14])
+
+    files, path_of = HadoopFiles(spark, f"file:{tmp_path}"), jvm.org.apache.hadoop.fs.Path
+    context = jvm.org.apache.hadoop.fs.FileContext.getFileContext(spark._jsparkSession.sessionState().newHadoopConf())
+    options = gateway.new_array(getattr(jvm, "org.apache.hadoop.fs.Options$Rename"), 0)
+    before = ticks_of_children()
+    for number in range(50):
+        files.write_new(f"folder-{number}/a", b"")
+        context.rename(path_of(f"{tmp_path}/folder-{number}/a"), path_of(f"{tmp_path}/folder-{number}/b"), options)
+    assert (tmp_path / "folder-49/b").exists()
+    assert ticks_of_children() - before < 10
 
 
 def test_acts_side_by_side(files: Files) -> None:

@@ -20,6 +20,8 @@ class HadoopFiles:
     """A folder through the session's Hadoop settings. Owns nothing: Hadoop keeps the file system open."""
 
     def __init__(self, session: SparkSession, location: str) -> None:
+        from snapline.savepoint.java_api import java_file_systems
+
         jvm: Any = session._jvm
         self._io = getattr(jvm, "org.apache.commons.io.IOUtils")
         self._new_path = getattr(jvm, "org.apache.hadoop.fs.Path")
@@ -27,7 +29,7 @@ class HadoopFiles:
         self._conf: Any = session._jsparkSession.sessionState().newHadoopConf()
         with _translate("open", location):
             path = self._new_path(location)
-            self._fs: Any = path.getFileSystem(self._conf)
+            self._fs: Any = java_file_systems(session).of(path, self._conf)
             self._base: Any = self._fs.makeQualified(path)
             # Only such a file system has side files with checksums; below it is one without.
             loader = getattr(jvm, "java.lang.Class")

@@ -1,4 +1,4 @@
-"""The jar's part in savepoints, and what its errors become here."""
+"""Objects of the jar, and what its errors become here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def java_savepoints(session: SparkSession) -> Any:
     Raises:
         WrongSparkVersion: the session has no jar of Snapline, or another one.
     """
-    return _object(session, "Savepoints")
+    return _object(session, "io.snapline.spark.savepoint.Savepoints")
 
 
 def java_native_savepoints(session: SparkSession) -> Any:
@@ -34,14 +34,23 @@ def java_native_savepoints(session: SparkSession) -> Any:
     Raises:
         WrongSparkVersion: the session has no jar of Snapline, or another one.
     """
-    return _object(session, "NativeSavepoints")
+    return _object(session, "io.snapline.spark.savepoint.NativeSavepoints")
+
+
+def java_file_systems(session: SparkSession) -> Any:
+    """The object ``HadoopFileSystem`` of the jar.
+
+    Raises:
+        WrongSparkVersion: the session has no jar of Snapline, or another one.
+    """
+    return _object(session, "io.snapline.storage.HadoopFileSystem")
 
 
 def _object(session: SparkSession, name: str) -> Any:
     from py4j.java_gateway import JavaPackage
 
     jvm: Any = session._jvm
-    api = getattr(jvm, f"io.snapline.spark.savepoint.{name}")
+    api = getattr(jvm, name)
     # What py4j makes of a name that the JVM does not know.
     if isinstance(api, JavaPackage):
         raise WrongSparkVersion("the session has no jar of Snapline.", "make the session with snapline.configure().")

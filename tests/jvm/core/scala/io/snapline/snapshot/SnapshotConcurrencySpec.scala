@@ -104,8 +104,11 @@ abstract class SnapshotConcurrencyOn(backend: TestBackend) extends AnyFunSuite {
     (room, tableBytes, length) <- Seq(("roomy table", 64L << 20, 40), ("no room in the table", 0L, 30000))
   } test(s"snapshots in the pool while versions go on: $room, scans $scans") {
     withStore(tableBytes = tableBytes) { (_, run) =>
-      (0 until 30).foreach(_ => run.batch(scans, length))
-      run.state.awaitSnapshot()
+      // Quick batches may all be over before the first snapshot is.
+      (0 until 3).foreach { _ =>
+        (0 until 10).foreach(_ => run.batch(scans, length))
+        run.state.awaitSnapshot()
+      }
       assert(run.check().size > 1)
     }
   }

@@ -1,14 +1,11 @@
 package io.snapline.storage
 
 import java.io.{FileNotFoundException, IOException}
-import java.nio.file.{FileSystems, Files}
-import java.nio.file.attribute.PosixFilePermissions
 
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
-import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.functional.FutureIO
 
 import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure}
@@ -18,35 +15,13 @@ import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure}
   * The local file system is used without Hadoop's checksum files: ours cover every byte, and theirs double the number of files.
   */
 final class HadoopCheckpointStorage(root: Path, configuration: Configuration) extends CheckpointStorage {
-  private lazy val fileSystem: FileSystem = wrap("open", root) {
-    root.getFileSystem(configuration) match {
-      case local: LocalFileSystem => local.getRaw
-      case other => other
-    }
-  }
+  private lazy val fileSystem: FileSystem = wrap("open", root)(HadoopFileSystem.rawOf(root, configuration))
 
   override def location: String = root.toString
 
   override def create(name: String): StoredOutput = {
     val path = new Path(root, name)
-    new Output(wrap("create", path)(createFile(path)), path)
-  }
-
-  /** As Hadoop would. Without its native library, though, Hadoop starts a process to set the permissions of each local file, 3 ms of CPU; a system call does. */
-  private def createFile(path: Path): FSDataOutputStream = fileSystem match {
-    case local: RawLocalFileSystem if HadoopCheckpointStorage.isPlain(local) =>
-      val stream =
-        local.create(path, null, false, 4096, local.getDefaultReplication(path), local.getDefaultBlockSize(path), null)
-      val permission = FsPermission.getFileDefault.applyUMask(FsPermission.getUMask(configuration))
-      val asPosix = PosixFilePermissions.fromString(permission.toString)
-      try Files.setPosixFilePermissions(local.pathToFile(path).toPath, asPosix)
-      catch {
-        case e: IOException =>
-          stream.close()
-          throw e
-      }
-      stream
-    case other => other.create(path, false)
+    new Output(wrap("create", path)(fileSystem.create(path, false)), path)
   }
 
   private final class Output(stream: FSDataOutputStream, path: Path) extends StoredOutput {
@@ -135,11 +110,4 @@ final class HadoopCheckpointStorage(root: Path, configuration: Configuration) ex
     "check space, permissions and connection of the checkpoint's file system; the batch is retried and nothing in the checkpoint was changed.",
     e
   )
-}
-
-private object HadoopCheckpointStorage {
-  private val hasPermissions = FileSystems.getDefault.supportedFileAttributeViews.contains("posix")
-
-  /** A subclass may do more when it creates a file, and Windows has other permissions. */
-  def isPlain(local: RawLocalFileSystem): Boolean = hasPermissions && local.getClass == classOf[RawLocalFileSystem]
 }
