@@ -23,7 +23,7 @@ from snapline_bench.stream import Stream, Workload, summary
 from snapline_bench.written import Written, WrittenWatch, plus
 
 FAST, EVERY = "fast", "every-batch"
-NAMES = (FAST, OURS, EVERY, "changelog", "rocksdb", "hdfs")
+NAMES = (FAST, OURS, EVERY, "changelog", "rocksdb", "hdfs", "null")
 TITLES = {
     FAST: "Snapline, interval, near",
     OURS: "Snapline, interval, far",
@@ -77,6 +77,7 @@ GOALS = [
     Goal("wall_ms", Part.WHOLE, "changelog", 0.2),
     Goal("wall_ms", Part.WHOLE, "rocksdb", 0.2),
     Goal("wall_ms", Part.WHOLE, EVERY, None),
+    Goal("wall_ms", Part.WHOLE, "null", None),
     Goal("files_min", Part.WHOLE, "changelog", 0.1),
     Goal("mb_min", Part.WHOLE, "changelog", 0.1),
 ]
@@ -85,7 +86,7 @@ GOALS = [
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
     """Snapline's jar serves three of them."""
     found = provider.find_snapline_jar(jar)
-    theirs = {each.name: each for each in (provider.CHANGELOG, provider.ROCKSDB, provider.HDFS)}
+    theirs = {each.name: each for each in (provider.CHANGELOG, provider.ROCKSDB, provider.HDFS, provider.NULL)}
     chosen = []
     for name in names:
         if name in theirs:
