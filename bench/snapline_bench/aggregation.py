@@ -7,15 +7,13 @@ from statistics import mean, median
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
-from snapline_bench import cpu
 from snapline_bench.events import SumEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import HASHMAP
 from snapline_bench.session import open_session
-from snapline_bench.stream import Stream, Workload, summary
+from snapline_bench.stream import SUMS, Stream, summary
 
 
 @dataclass(frozen=True)
@@ -34,10 +32,6 @@ class Sizes:
 QUICK = Sizes(batches=8)
 REPS = 5
 
-WORKLOAD = Workload(
-    "key bigint, value bigint",
-    lambda events: events.groupBy("key").agg(F.sum("value").alias("total")),
-)
 
 FIGURES = {
     "cpu_us_event": "CPU us / event",
@@ -83,14 +77,9 @@ def measure(job: Job) -> Result:
     sizes = Sizes(**job.sizes)
     batches = prepare(sizes.events(), job.data)
     spark = open_session(job.provider, job.null_jar, job.scratch, sizes.maintenance, sizes.memory)
-    stream = Stream(spark, WORKLOAD, job.scratch, job.scratch / "checkpoint")
-    stream.land(batches[: sizes.warm_up])
-    stream.start()
-    stream.drain()
-    before = cpu.read()
-    stream.land(batches[sizes.warm_up :])
-    measured = [summary(progress) for progress in stream.drain()]
-    usage = cpu.read().since(before)
+    stream = Stream(spark, SUMS, job.scratch, job.scratch / "checkpoint")
+    progress, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :])
+    measured = [summary(each) for each in progress]
     heap = live_heap(spark)
     stream.stop()
     spark.stop()

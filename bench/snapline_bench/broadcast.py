@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from snapline_bench import cpu, provider
+from snapline_bench import provider
 from snapline_bench.events import KeyedEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
@@ -64,13 +64,8 @@ def measure(job: Job) -> Result:
     spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
     workload = Workload("key bigint, entry bigint, value bigint", transform(partitions, job.provider.name != EMPTY))
     stream = Stream(spark, workload, job.scratch, job.scratch / "checkpoint")
-    stream.land(batches[: sizes.warm_up])
-    stream.start()
-    stream.drain()
-    before = cpu.read()
-    stream.land(batches[sizes.warm_up :])
-    measured = [summary(progress) for progress in stream.drain()]
-    usage = cpu.read().since(before)
+    progress, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :])
+    measured = [summary(each) for each in progress]
     stream.stop()
     spark.stop()
     assert len(measured) == sizes.batches, measured

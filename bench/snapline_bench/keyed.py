@@ -131,13 +131,8 @@ def measure(job: Job) -> Result:
 def _measure_spark(job: Job, sizes: Sizes, rows: int, parts: Parts) -> Measured:
     spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
     stream = Stream(spark, transform(job.provider.name, sizes.entries), job.scratch, job.scratch / "checkpoint")
-    stream.land(parts[0])
-    stream.start()
-    stream.drain()
-    before = cpu.read()
-    stream.land(parts[1])
-    measured = [summary(progress) for progress in stream.drain()]
-    usage = cpu.read().since(before)
+    progress, usage = stream.measure(*parts)
+    measured = [summary(each) for each in progress]
     stream.stop()
     spark.stop()
     events = sum(batch["rows"] for batch in measured)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from snapline_bench import cpu, keyed, provider
+from snapline_bench import keyed, provider
 from snapline_bench.events import KeyedEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
@@ -48,13 +48,7 @@ def measure(job: Job) -> Result:
     batches = prepare(KeyedEvents(sizes.rows, sizes.keys, 0, sizes.warm_up + sizes.batches), job.data)
     spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
     stream = Stream(spark, keyed.transform(job.provider.name, 0), job.scratch, job.scratch / "checkpoint")
-    stream.land(batches[: sizes.warm_up])
-    stream.start()
-    stream.drain()
-    before = cpu.read()
-    stream.land(batches[sizes.warm_up :])
-    progress = stream.drain()
-    usage = cpu.read().since(before)
+    progress, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :])
     measured = [summary(each) for each in progress] if job.provider.name != STATELESS else []
     wall = median(each["durationMs"]["addBatch"] for each in progress)
     stream.stop()

@@ -6,16 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from pyspark.sql import functions as F
-
-from snapline_bench import cpu
 from snapline_bench.events import SumEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import OURS, Provider
 from snapline_bench.session import open_session
 from snapline_bench.snapline_only import sessions
-from snapline_bench.stream import Stream, Workload
+from snapline_bench.stream import SUMS, Stream
 
 HADOOP = "hadoop"
 NAMES = (HADOOP, OURS)
@@ -36,7 +33,6 @@ class Sizes:
 
 QUICK = Sizes(warm_up=15, batches=30)
 REPS = 3
-WORKLOAD = Workload("key bigint, value bigint", lambda events: events.groupBy("key").agg(F.sum("value").alias("sum")))
 FIGURES = {
     "wall_ms": "batch ms",
     "logs_ms": "of it, Spark's logs",
@@ -57,14 +53,9 @@ def measure(job: Job) -> Result:
     sizes = Sizes(**job.sizes)
     batches = prepare(SumEvents(sizes.rows, sizes.keys, sizes.warm_up + sizes.batches), job.data)
     spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
-    stream = Stream(spark, WORKLOAD, job.scratch, job.scratch / "checkpoint")
-    stream.land(batches[: sizes.warm_up])
-    stream.start()
-    stream.drain()
-    before = cpu.read()
-    stream.land(batches[sizes.warm_up :])
-    progress = [each["durationMs"] for each in stream.drain()]
-    usage = cpu.read().since(before)
+    stream = Stream(spark, SUMS, job.scratch, job.scratch / "checkpoint")
+    batch_progress, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :])
+    progress = [each["durationMs"] for each in batch_progress]
     stream.stop()
     spark.stop()
     return {

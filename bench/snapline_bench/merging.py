@@ -9,15 +9,13 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from pyspark.sql import functions as F
-
 from snapline_bench import provider
 from snapline_bench.events import SumEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import OURS, Provider
 from snapline_bench.session import open_session
-from snapline_bench.stream import Stream, Workload
+from snapline_bench.stream import SUMS, Stream
 from snapline_bench.written import WrittenWatch
 
 SINGLE = "single"
@@ -42,7 +40,6 @@ class Sizes:
 
 QUICK = Sizes(batches=3)
 REPS = 1
-WORKLOAD = Workload("key bigint, value bigint", lambda events: events.groupBy("key").agg(F.sum("value").alias("sum")))
 FIGURES = {
     "files": "files / checkpoint",
     "kb": "kB / checkpoint",
@@ -78,7 +75,7 @@ def measure(job: Job) -> Result:
     }
     configured = replace(job.provider, settings={**job.provider.settings, **settings})
     spark = open_session(configured, job.null_jar, job.scratch, maintenance="30s", memory="4g")
-    stream = Stream(spark, WORKLOAD, job.scratch, f"slow:{folder}")
+    stream = Stream(spark, SUMS, job.scratch, f"slow:{folder}")
     stream.start(_starter(job.provider.name == OURS))
     watches = [WrittenWatch(folder / "state"), WrittenWatch(folder / "snapline")]
     written = []

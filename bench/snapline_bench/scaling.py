@@ -20,9 +20,9 @@ from snapline_bench.job import Job, Result
 from snapline_bench.model import LOCAL, Batch, Measured, Model, fit, residuals, typical
 from snapline_bench.provider import CHANGELOG, OURS, Provider
 from snapline_bench.session import open_session
-from snapline_bench.slow import EVERY, WORKLOAD
+from snapline_bench.slow import EVERY
 from snapline_bench.snapline_only import sessions
-from snapline_bench.stream import Stream, summary
+from snapline_bench.stream import SUMS, Stream, summary
 
 NAMES = (OURS, EVERY, CHANGELOG.name)
 TITLES = {OURS: "Snapline, checkpoints at an interval", EVERY: "Snapline, every batch durable"}
@@ -151,7 +151,7 @@ def _measure(spark: SparkSession, times: Any, job: Job, sizes: Sizes, place: Pla
     batches = prepare(events, job.data)
     folder = job.scratch / place.name()
     spark.conf.set("spark.sql.shuffle.partitions", place.partitions)
-    stream = Stream(spark, WORKLOAD, folder, folder / "checkpoint")
+    stream = Stream(spark, SUMS, folder, folder / "checkpoint")
     stream.start(_starter(place.checkpoint) if job.provider.name == OURS else None)
     for batch in batches[: events.loads + sizes.warm_up]:
         stream.land([batch])

@@ -11,15 +11,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from pyspark.sql import functions as F
-
 from snapline_bench import cpu, provider
 from snapline_bench.events import SumEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.provider import OURS, Provider
 from snapline_bench.session import open_session
-from snapline_bench.stream import Stream, Workload, summary
+from snapline_bench.stream import SUMS, Stream, summary
 from snapline_bench.written import Written, WrittenWatch, plus
 
 FAST, EVERY = "fast", "every-batch"
@@ -63,7 +61,6 @@ class Sizes:
 
 QUICK = Sizes(batches=50, warm_up=5)
 REPS = 3
-WORKLOAD = Workload("key bigint, value bigint", lambda events: events.groupBy("key").agg(F.sum("value").alias("sum")))
 FIGURES = {
     "wall_ms": "batch ms",
     "wall_p90_ms": "90 % of batches, ms",
@@ -128,7 +125,7 @@ def run_far(job: Job, sizes: Sizes, start: Any, near: bool = False, between: int
     }
     configured = replace(job.provider, settings={**job.provider.settings, **far})
     spark = open_session(configured, job.null_jar, job.scratch, maintenance="30s", memory=sizes.memory)
-    stream = Stream(spark, WORKLOAD, job.scratch, str(folder) if near else f"slow:{folder}")
+    stream = Stream(spark, SUMS, job.scratch, str(folder) if near else f"slow:{folder}")
     watches = [WrittenWatch(folder / "state"), WrittenWatch(folder / "snapline")]
     stream.start(start)
     for batch in batches[: sizes.warm_up]:

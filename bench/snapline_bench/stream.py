@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from snapline_bench import cpu
 from snapline_bench.events import FILES_A_BATCH
 
 Progress = dict[str, Any]
@@ -25,6 +27,10 @@ class Workload:
 
     schema: str
     transform: Callable[[DataFrame], DataFrame]
+
+
+# Of `SumEvents`.
+SUMS = Workload("key bigint, value bigint", lambda events: events.groupBy("key").agg(F.sum("value").alias("sum")))
 
 
 class Stream:
@@ -81,6 +87,15 @@ class Stream:
         if batches:
             self._reported = batches[-1]["batchId"] + 1
         return batches
+
+    def measure(self, warm_up: Iterable[Path], batches: Iterable[Path]) -> tuple[list[Progress], cpu.Usage]:
+        """Starts it; the progress of these batches and what they used, once those to warm up with are through."""
+        self.land(warm_up)
+        self.start()
+        self.drain()
+        before = cpu.read()
+        self.land(batches)
+        return self.drain(), cpu.read().since(before)
 
     def stop(self) -> None:
         if self._query is not None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import SnaplineError, StorageFailure
+from snapline.java_api import java_file_systems
 from snapline.query.files import already_there, not_there
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ class HadoopFiles:
     """A folder through the session's Hadoop settings. Owns nothing: Hadoop keeps the file system open."""
 
     def __init__(self, session: SparkSession, location: str) -> None:
-        from snapline.savepoint.java_api import java_file_systems
-
         jvm: Any = session._jvm
         self._io = getattr(jvm, "org.apache.commons.io.IOUtils")
         self._new_path = getattr(jvm, "org.apache.hadoop.fs.Path")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import QueryTakenOver
+from snapline.java_api import session_with, translate
 from snapline.query.config import CheckpointConfig
 from snapline.query.end_of_time import END_OF_TIME_MS
 from snapline.query.hadoop_files import HadoopFiles
@@ -63,8 +64,6 @@ class Runs:
         )
 
     def _register(self) -> Any:
-        from snapline.savepoint.java_api import translate
-
         jvm: Any = self._session._jvm
         checkpointing = getattr(jvm, "io.snapline.spark.plugin.Checkpointing")
         # It is here that the query's settings are held against the state there is, before anything is written.
@@ -174,8 +173,6 @@ class Runs:
         Raises:
             QueryTakenOver: another one has.
         """
-        from snapline.savepoint.java_api import translate
-
         with translate("claim the checkpoint folder"):
             self.driver.claimFolder()
 
@@ -204,8 +201,6 @@ class Runs:
     @property
     def session(self) -> SparkSession:
         """The query's, with the settings that are for this query alone."""
-        from snapline.savepoint.java_api import session_with
-
         return session_with(self._session, self._of_query)
 
     @property

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from snapline._version import __version__
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
+from snapline.java_api import java_savepoints
 from snapline.query.files import Files, side_by_side
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.unaligned import operators_that_wait, rows_wait
-from snapline.savepoint.java_api import java_savepoints
 from snapline.savepoint.metadata import (
     CANONICAL,
     METADATA,

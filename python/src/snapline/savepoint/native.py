@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import CheckpointDamaged, IncompatibleState
-from snapline.savepoint.java_api import java_native_savepoints, translate
+from snapline.java_api import java_native_savepoints, translate
 from snapline.savepoint.matching import RestoredOperator
 from snapline.savepoint.metadata import SavepointFile, SavepointMetadata, StoreVersion
 from snapline.savepoint.spark_files import PROVIDER, SNAPLINE

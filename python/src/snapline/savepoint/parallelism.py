@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from snapline.errors import IncompatibleState, InvalidConfiguration
-from snapline.savepoint.java_api import java_savepoints
+from snapline.java_api import java_savepoints
 from snapline.savepoint.matching import RestoredOperator
 from snapline.savepoint.metadata import SavepointMetadata
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
-from snapline.savepoint.java_api import java_savepoints, translate
+from snapline.java_api import java_savepoints, translate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
+from snapline.java_api import java_savepoints, translate
 from snapline.query.end_of_time import is_drained
 from snapline.query.files import Files, side_by_side
 from snapline.query.hadoop_files import HadoopFiles
@@ -18,7 +19,6 @@ from snapline.query.unaligned import UNALIGNED_MARK
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.file_sink import prepare_file_sink
 from snapline.savepoint.foreign import check_export
-from snapline.savepoint.java_api import java_savepoints, translate
 from snapline.savepoint.matching import OperatorMap, RestoredOperator, match_by_hand, match_operators
 from snapline.savepoint.metadata import NATIVE, SavepointMetadata, read_savepoint
 from snapline.savepoint.native import restore_state

@@ -35,7 +35,7 @@ object LocalSpark {
       .master("local[2]")
       .config("spark.ui.enabled", "false")
       .config("spark.sql.shuffle.partitions", Partitions.toString)
-    (quickStop ++ Seq(localFiles) ++ settings).foldLeft(builder) { case (b, (name, value)) =>
+    (localFiles +: quickStop ++: settings).foldLeft(builder) { case (b, (name, value)) =>
       b.config(name, value)
     }.getOrCreate()
   }

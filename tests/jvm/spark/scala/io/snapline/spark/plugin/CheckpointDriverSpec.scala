@@ -34,7 +34,11 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
   /** Else the table files of states as small as these are in their handles. */
   private val apart = ProviderSettings.InlineThreshold -> "0"
 
-  override def beforeAll(): Unit = spark = LocalSpark.start(LocalSpark.provider, LocalSpark.extension, plugin, apart)
+  /** Spark's maintenance closes the stores of a query that has ended, also while a checkpoint of them is asked for. */
+  private val kept = "spark.sql.streaming.stateStore.maintenanceInterval" -> "1h"
+
+  override def beforeAll(): Unit =
+    spark = LocalSpark.start(LocalSpark.provider, LocalSpark.extension, plugin, apart, kept)
 
   override def afterAll(): Unit = LocalSpark.stop(spark)
 
