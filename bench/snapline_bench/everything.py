@@ -69,6 +69,14 @@ def pick_up(base: Path, kind: dict[str, Any]) -> Path | None:
     return None
 
 
+def arguments(name: str, quick: bool, minutes: float | None) -> list[str]:
+    """Of a bench. Its time given, it has its full sizes: half an hour with the quick ones is one kill, not six."""
+    if minutes is not None and "minutes" in BENCHES[name].sizes:
+        return ["--minutes", str(minutes)]
+    # One run of each provider is a look; a figure to quote has as many as the bench says.
+    return ["--quick", "--reps", "1"] if quick else []
+
+
 def one(root: Path, folder: Path, name: str, quick: bool, minutes: float | None) -> str:
     """Runs a bench, and keeps beside its result how long it took and what else the machine did.
 
@@ -76,10 +84,7 @@ def one(root: Path, folder: Path, name: str, quick: bool, minutes: float | None)
         how it ended, to be printed.
     """
     command = [sys.executable, "-m", "snapline_bench", name, "--result", str(folder / f"{name}.part")]
-    # One run of each provider is a look; a figure to quote has as many as the bench says.
-    command += ["--quick", "--reps", "1"] if quick else []
-    if minutes is not None and "minutes" in BENCHES[name].sizes:
-        command += ["--minutes", str(minutes)]
+    command += arguments(name, quick, minutes)
     log = folder / f"{name}.log"
     environment = {**os.environ, "PYTHONPATH": str(root / "bench")}
     readings, loads, over = [cpu.read()], [os.getloadavg()[0]], threading.Event()

@@ -118,3 +118,9 @@ def test_another_run_is_not_gone_on_with(tree: Tree, change: str) -> None:
 def test_an_unknown_bench_is_refused(tree: Tree) -> None:
     with pytest.raises(SystemExit, match="no bench nothing; there are aggregation"):
         tree.run(["nothing"])
+
+
+def test_a_bench_that_is_given_its_time_has_its_full_sizes() -> None:
+    assert everything.arguments("soak", True, 30.0) == ["--minutes", "30.0"]
+    assert everything.arguments("aggregation", True, 30.0) == ["--quick", "--reps", "1"]
+    assert everything.arguments("soak", True, None) == ["--quick", "--reps", "1"]
