@@ -31,8 +31,6 @@ class Sizes:
 
 QUICK = Sizes(batches=8)
 REPS = 5
-
-
 FIGURES = {
     "cpu_us_event": "CPU us / event",
     "wall_ms": "batch ms",

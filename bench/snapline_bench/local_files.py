@@ -54,16 +54,16 @@ def measure(job: Job) -> Result:
     batches = prepare(SumEvents(sizes.rows, sizes.keys, sizes.warm_up + sizes.batches), job.data)
     spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
     stream = Stream(spark, SUMS, job.scratch, job.scratch / "checkpoint")
-    batch_progress, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :])
-    progress = [each["durationMs"] for each in batch_progress]
+    progress, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :])
+    durations = [each["durationMs"] for each in progress]
     stream.stop()
     spark.stop()
     return {
         "figures": {
-            "wall_ms": median(each["triggerExecution"] for each in progress),
-            "logs_ms": median(sum(each[log] for log in LOGS) for each in progress),
+            "wall_ms": median(each["triggerExecution"] for each in durations),
+            "logs_ms": median(sum(each[log] for log in LOGS) for each in durations),
             "cpu_ms": usage.cpu_s / sizes.batches * 1e3,
             "others": usage.others,
         },
-        "batches": [{"wall_ms": each["triggerExecution"]} for each in progress],
+        "batches": [{"wall_ms": each["triggerExecution"]} for each in durations],
     }

@@ -54,11 +54,7 @@ def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list
     found = provider.find_snapline_jar(jar)
     if found is None:
         return []
-    ours = {
-        "spark.sql.extensions": "io.snapline.spark.SnaplineExtension",
-        "spark.plugins": "io.snapline.spark.plugin.SnaplinePlugin",
-        **settings,
-    }
+    ours = {**provider.COORDINATED, **settings}
     return [replace(provider.snapline_provider(found, ours), name=name, title=TITLES[name]) for name in names]
 
 

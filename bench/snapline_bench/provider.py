@@ -35,6 +35,12 @@ OURS = "snapline"
 # The same with its state on the heap.
 HASHMAP = "hashmap"
 
+# What makes it more than a provider: keyed functions, and checkpoints at an interval.
+COORDINATED = {
+    "spark.sql.extensions": "io.snapline.spark.SnaplineExtension",
+    "spark.plugins": "io.snapline.spark.plugin.SnaplinePlugin",
+}
+
 NAMES = ("null", "rocksdb", "changelog", "hdfs", OURS)
 
 

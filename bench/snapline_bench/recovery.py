@@ -62,11 +62,7 @@ def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list
         if not name.startswith(OURS):
             chosen.append(replace(CHANGELOG, name=name))
         elif found is not None:
-            ours = {
-                "spark.sql.extensions": "io.snapline.spark.SnaplineExtension",
-                "spark.plugins": "io.snapline.spark.plugin.SnaplinePlugin",
-                **settings,
-            }
+            ours = {**provider.COORDINATED, **settings}
             chosen.append(replace(provider.snapline_provider(found, ours), name=name))
     return chosen
 

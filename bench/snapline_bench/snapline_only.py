@@ -20,10 +20,6 @@ def sessions(names: list[str], titles: Mapping[str, str], jar: Path | None, sett
     found = provider.find_snapline_jar(jar)
     if found is None:
         raise SystemExit("no jar of Snapline: build it or give --jar PATH")
-    ours = {
-        "spark.sql.extensions": "io.snapline.spark.SnaplineExtension",
-        "spark.plugins": "io.snapline.spark.plugin.SnaplinePlugin",
-        **settings,
-    }
+    ours = {**provider.COORDINATED, **settings}
     store = provider.snapline_provider(found, ours)
     return [Provider(name, titles[name], store.class_name, store.settings, store.jars) for name in names]

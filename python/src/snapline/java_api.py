@@ -7,15 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from snapline import errors
 from snapline.errors import SnaplineError, StorageFailure, WrongSparkVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_KINDS: dict[str, type[SnaplineError]] = {
-    kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, SnaplineError)
-}
+_KINDS = {kind.code: kind for kind in SnaplineError.__subclasses__()}
 _CODED = re.compile(r"\[(SNAPLINE-[A-Z-]+)\] (.*?) Do: ([^\n]*)", re.DOTALL)
 
 
@@ -37,6 +34,24 @@ def java_native_savepoints(session: SparkSession) -> Any:
     return _object(session, "io.snapline.spark.savepoint.NativeSavepoints")
 
 
+def java_checkpointing(session: SparkSession) -> Any:
+    """The object ``Checkpointing`` of the jar.
+
+    Raises:
+        WrongSparkVersion: the session has no jar of Snapline, or another one.
+    """
+    return _object(session, "io.snapline.spark.plugin.Checkpointing")
+
+
+def java_functions(session: SparkSession) -> Any:
+    """The object ``KeyedProcessApi`` of the jar.
+
+    Raises:
+        WrongSparkVersion: the session has no jar of Snapline, or another one.
+    """
+    return _object(session, "org.apache.spark.sql.execution.python.snapline.KeyedProcessApi")
+
+
 def java_file_systems(session: SparkSession) -> Any:
     """The object ``HadoopFileSystem`` of the jar.
 
@@ -53,7 +68,11 @@ def _object(session: SparkSession, name: str) -> Any:
     api = getattr(jvm, name)
     # What py4j makes of a name that the JVM does not know.
     if isinstance(api, JavaPackage):
-        raise WrongSparkVersion("the session has no jar of Snapline.", "make the session with snapline.configure().")
+        raise WrongSparkVersion(
+            f"Spark runs without Snapline's jar, or with one that has no {name.rsplit('.', 1)[1]}.",
+            "make the session through snapline.configure(SparkSession.builder), and let package and jar be of one "
+            "version.",
+        )
     return api
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import QueryTakenOver
-from snapline.java_api import session_with, translate
+from snapline.java_api import java_checkpointing, session_with, translate
 from snapline.query.config import CheckpointConfig
 from snapline.query.end_of_time import END_OF_TIME_MS
 from snapline.query.hadoop_files import HadoopFiles
@@ -64,8 +64,7 @@ class Runs:
         )
 
     def _register(self) -> Any:
-        jvm: Any = self._session._jvm
-        checkpointing = getattr(jvm, "io.snapline.spark.plugin.Checkpointing")
+        checkpointing = java_checkpointing(self._session)
         # It is here that the query's settings are held against the state there is, before anything is written.
         with starting_with(self._session.conf, self._of_query), translate("start the query"):
             return checkpointing.start(self._session._jsparkSession, self._location, *self._config.to_coordinator())

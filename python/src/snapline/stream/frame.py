@@ -1,4 +1,4 @@
-"""What has to be known of a DataFrame, and whether the jar is there to serve it."""
+"""What has to be known of a DataFrame."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
-from snapline.errors import InvalidConfiguration, WrongSparkVersion
-
-API = "org.apache.spark.sql.execution.python.snapline.KeyedProcessApi"
+from snapline.errors import InvalidConfiguration
 
 
 def check_frame(frame: Any, what: str = "key_by") -> DataFrame:
@@ -26,25 +24,3 @@ def check_frame(frame: Any, what: str = "key_by") -> DataFrame:
             "use a classic session: SparkSession.builder without remote().",
         )
     return frame
-
-
-def jvm_api(frame: DataFrame) -> Any:
-    """The entry of the jar.
-
-    Raises:
-        WrongSparkVersion: Spark runs without the jar, or with one that has no such entry.
-    """
-    jvm: Any = frame.sparkSession._jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    try:
-        jvm.java.lang.Class.forName(API, True, loader)
-    except Exception as e:
-        raise WrongSparkVersion(
-            f"Spark runs without Snapline's jar, or with one that has no {API.rsplit('.', 1)[1]}.",
-            "make the session through snapline.configure(SparkSession.builder), and let package and jar be of one "
-            "version.",
-        ) from e
-    api = jvm
-    for name in API.split("."):
-        api = getattr(api, name)
-    return api

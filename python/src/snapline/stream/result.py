@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
+from snapline.java_api import java_functions
 from snapline.stream.broadcasting import BroadcastStream
-from snapline.stream.frame import jvm_api
 from snapline.stream.planning import ProcessPlan
 from snapline.stream.python_function import python_function
 
@@ -25,7 +25,7 @@ def plan_frame(
         WrongSparkVersion: Spark runs without the jar.
     """
     session = frame.sparkSession
-    api = jvm_api(frame)
+    api = java_functions(session)
     entry = python_function(session.sparkContext, plan.job)
     spec = json.dumps(plan.spec_json())
     told = entry, plan.result.json(), spec
