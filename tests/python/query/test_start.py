@@ -264,6 +264,20 @@ def test_a_checkpoint_when_somebody_asks(ticking: Ticking, tmp_path: Path) -> No
     assert (newest["is_savepoint"], newest["discarded"]) == (False, False)
 
 
+def test_what_a_recovery_made_durable_goes_when_checkpoints_have_passed_it(ticking: Ticking, tmp_path: Path) -> None:
+    def changelogs() -> list[Path]:
+        return list((tmp_path / "checkpoint" / "state").rglob("*.changelog"))
+
+    config = CheckpointConfig(interval=RARELY, num_retained=2)
+    running = ticking(config)
+    wait_for(lambda: (tmp_path / "checkpoint" / "commits" / "3").exists())
+    running.stop()
+    again = ticking(config)
+    assert changelogs(), "the version that a replay comes to is durable"
+    again.trigger_checkpoint()
+    wait_for(lambda: not changelogs())
+
+
 def test_a_checkpoint_where_every_batch_is_durable(ticking: Ticking, tmp_path: Path) -> None:
     running = ticking(CheckpointConfig())
     assert running.trigger_checkpoint() == 2

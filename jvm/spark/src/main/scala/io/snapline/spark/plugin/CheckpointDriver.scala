@@ -53,14 +53,12 @@ final class CheckpointDriver private[plugin] (
   private var run: Option[UUID] = None
   private val alignments = new BatchAlignment(folder, alignment)
   private val base = new BaseCheckpoint(folder)
+  private val sweeps = new SweepSchedule
   private var failure: Option[String] = None
   private var ending: Ending = Ending.Suspended
 
   /** Whether handles of earlier runs may lie in merged files. */
   private var hasMerged = false
-
-  /** Once in a run, when a checkpoint says from where on files are needed. */
-  private var sweepDue = false
 
   worker.every(CheckpointDriver.TickMs) {
     if (watch.isDue(batchRuns, System.nanoTime())) lookForOther()
@@ -252,12 +250,13 @@ final class CheckpointDriver private[plugin] (
     run = Some(started)
     between.begun()
     failure = None
-    sweepDue = !durableBatches
     observer.begun(coordinator.query, started)
     hasMerged = !durableBatches && folder.hasMerged
     val (found, actions) = deletions.anew {
       val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
-      (found, coordinator.started(started.toString, found, folder.highestId, base.id, now))
+      val highest = folder.highestId
+      sweeps.begun(highest)
+      (found, coordinator.started(started.toString, found, highest, base.id, now))
     }
     enqueue(actions)
     // They are of a line that this run leaves. Savepoints are not the system's to remove, and its batches are the same.
@@ -382,10 +381,10 @@ final class CheckpointDriver private[plugin] (
         case Left(reason) => coordinator.writeFailed(p.id, reason, now)
       }
       enqueue(follows)
-      if (written.isRight && sweepDue && coordinator.retained.nonEmpty) {
-        sweepDue = false
-        val named = coordinator.retained ++ coordinator.savepoints
-        val oldest = coordinator.retained.map(_.batch + 1).min
+      val retained = coordinator.retained
+      if (written.isRight && !durableBatches && retained.nonEmpty && sweeps.isDue(retained.map(_.id).min)) {
+        val named = retained ++ coordinator.savepoints
+        val oldest = retained.map(_.batch + 1).min
         worker.submit {
           claim.check()
           folder.sweep(named, oldest, file => synchronized(coordinator.isNamed(file)))
