@@ -92,7 +92,7 @@ def measure(job: Job) -> Result:
     sizes = Sizes(**job.sizes)
     chance = random.Random(sizes.seed)
     begun, end = time.monotonic(), sizes.minutes * 60
-    before = cpu.read()
+    readings = [cpu.read()]
     samples: list[dict[str, float | None]] = []
     lives: list[Life] = []
     orders = {"bursts": asdict(Bursts()), **{name: getattr(sizes, name) for name in TOLD}}
@@ -101,7 +101,7 @@ def measure(job: Job) -> Result:
         lives.append(life)
         seconds = end * KILLS / (sizes.lives - 1) * chance.uniform(0.5, 1.5)
         try:
-            live(life, begun, seconds, end, sizes.every_s, samples)
+            live(life, begun, seconds, end, sizes.every_s, samples, readings)
         except BaseException:
             # It is of another process group: nobody else would end it.
             life.kill()
@@ -111,14 +111,13 @@ def measure(job: Job) -> Result:
             break
         life.kill()
     life.end()
-    usage = cpu.read().since(before)
     windows, batches = check(job.scratch / "output.db")
     figures: dict[str, float] = {
         "kills": len(lives) - 1,
         "batches": batches,
         "windows": windows,
         "restart_s": median(each.went_on - each.started for each in lives if each.went_on is not None),
-        "others": usage.others,
+        "others": cpu.others_of(readings),
     }
     for name, kind in KINDS.items():
         found = trend(points(samples, name, kind, sizes.settle_s, end))
@@ -139,7 +138,13 @@ def sheets(runs: list[dict[str, Any]]) -> list[Sheet]:
 
 
 def live(
-    life: Life, begun: float, seconds: float, end: float, every_s: float, samples: list[dict[str, float | None]]
+    life: Life,
+    begun: float,
+    seconds: float,
+    end: float,
+    every_s: float,
+    samples: list[dict[str, float | None]],
+    readings: list[cpu.Reading],
 ) -> None:
     """So long after its first new batch, or to the end if that is near; a life without a new batch is no life."""
     due = 0.0
@@ -152,6 +157,7 @@ def live(
                 return
             if now >= due:
                 due = now + every_s
+                readings.append(cpu.read())
                 samples.append({"at": now - begun, "life": life.number, "since": since, **life.sample()})
         time.sleep(0.1)
 

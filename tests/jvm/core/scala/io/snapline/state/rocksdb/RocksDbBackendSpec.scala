@@ -98,6 +98,25 @@ class RocksDbBackendSpec extends AnyFunSuite {
     }
   }
 
+  test("what a snapshot carries along does not grow with those before it") {
+    withRoot { root =>
+      val pages = new PageMemory(16L << 20)
+      val backend = new RocksDbBackend(new File(root, "db"), false, RocksDbSettings(), memory, pages)
+      backend.createFamily("a", keyGroups = false, multi = false, internal = false)
+      val bytes = (0 until 300).map { round =>
+        backend.beginChanges(nowhere)
+        (0 until 20).foreach(i => backend.family("a").put(f"key$i%05d".getBytes, Array.fill(100)(round.toByte)))
+        backend.cutChanges()
+        val local = backend.snapshot().materialize()
+        val small = local.small.filter(_.getName.startsWith("MANIFEST-")).map(_.length).sum
+        LocalFolder.delete(local.folder)
+        small
+      }
+      assert(bytes.max <= RocksDbOptions.LongestManifest + 1024, bytes.mkString(" "))
+      backend.close()
+    }
+  }
+
   test("short table files of a family are one in each snapshot, and long ones stay what they were") {
     withRoot { root =>
       val settings = RocksDbSettings(compression = "none", inlineThreshold = 20000)

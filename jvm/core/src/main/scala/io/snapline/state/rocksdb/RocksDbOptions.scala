@@ -53,6 +53,8 @@ private[rocksdb] final class RocksDbOptions(settings: RocksDbSettings, memory: R
     .setMaxBackgroundJobs(2)
     .setInfoLogLevel(InfoLogLevel.WARN_LEVEL)
     .setKeepLogFileNum(1)
+    // Every snapshot carries the manifest along, to which RocksDB appends for as long as it is open.
+    .setMaxManifestFileSize(RocksDbOptions.LongestManifest)
     .setStatsDumpPeriodSec(0)
     .setStatsPersistPeriodSec(0)
 
@@ -63,4 +65,7 @@ private[rocksdb] object RocksDbOptions {
 
   /** So many sorted runs of a family are merged in the background. */
   val RunsToCompact = 6
+
+  /** A manifest that is longer, in bytes, is written anew with the next change of files: 200 bytes or so for each table file. */
+  val LongestManifest: Long = 32L << 10
 }
