@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from snapline import errors
 from snapline.errors import SnaplineError, StorageFailure, WrongSparkVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_KINDS = {kind.code: kind for kind in SnaplineError.__subclasses__()}
+_KINDS: dict[str, type[SnaplineError]] = {
+    kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, SnaplineError)
+}
 _CODED = re.compile(r"\[(SNAPLINE-[A-Z-]+)\] (.*?) Do: ([^\n]*)", re.DOTALL)
 
 
