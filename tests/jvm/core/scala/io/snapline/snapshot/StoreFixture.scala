@@ -45,11 +45,20 @@ final class StoreFixture(
       backend.open(folder, restored, pages, heap, settings.inlineThreshold)
   }
 
-  /** Another process's view of the same store. */
-  def open(over: StateSettings = settings): VersionedState = {
+  /** Another process's view of the same store; or, with a state that was left open, one more in the same process. */
+  def open(over: StateSettings = settings, leftOpen: LeftOpen = LeftOpen.nothing): VersionedState = {
     val folder = nearFolder(opened.size)
     val near = NearFolder(folder, new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration))
-    val state = new VersionedState(storage, factory, over, pool, StoreFixture.origin, _ => (), near = Some(near))
+    val state = new VersionedState(
+      storage,
+      factory,
+      over,
+      pool,
+      StoreFixture.origin,
+      _ => (),
+      near = Some(near),
+      leftOpen = leftOpen
+    )
     opened :+= state
     state
   }

@@ -64,6 +64,9 @@ object StoreModelSpec {
   final case class Commit(force: Boolean) extends Step
   case object Abort extends Step
   case object Reopen extends Step
+
+  /** A store of another run goes on; with the state as it is open, if nothing was changed since a commit. */
+  final case class HandOver(commits: Boolean) extends Step
   final case class Rollback(versions: Int) extends Step
   case object CleanUp extends Step
   case object RemoveFamily extends Step
@@ -88,6 +91,7 @@ object StoreModelSpec {
     14 -> Gen.frequency(9 -> false, 1 -> true).map(Commit),
     2 -> Gen.const(Abort),
     2 -> Gen.const(Reopen),
+    2 -> Gen.oneOf(true, false).map(HandOver),
     2 -> Gen.choose(1, 3).map(Rollback),
     2 -> Gen.const(CleanUp),
     1 -> Gen.const(RemoveFamily),
@@ -186,17 +190,25 @@ object StoreModelSpec {
           state.abort()
           load()
         case Reopen =>
-          state.awaitSnapshot()
+          state.awaitSnapshot(): Unit
           state.close()
           state = fixture.open()
           load()
+        case HandOver(commits) =>
+          if (commits) next(state.commit(), now)
+          state.awaitSnapshot(): Unit
+          val changed = now != committed(version)
+          val left = new LeftState(state)
+          state = fixture.open(leftOpen = left)
+          load()
+          assert(if (commits) left.isTaken else !(changed && left.isTaken))
         case Rollback(versions) =>
           version = math.max(kept, version - versions)
           refs = refs.filter(_._1 <= version)
           state.abort()
           load()
         case CleanUp =>
-          state.awaitSnapshot()
+          state.awaitSnapshot(): Unit
           state.cleanUp()
           // The newest four versions stay.
           kept = math.max(kept, version - 3)

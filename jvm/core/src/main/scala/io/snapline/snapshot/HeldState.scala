@@ -5,24 +5,22 @@ import java.util.concurrent.{ConcurrentSkipListMap, TimeUnit}
 import io.snapline.state.KeyedBackend
 
 /** The version a backend holds, and where it comes from. Owned by one [[VersionedState]], whose thread commits; a snapshot notes its end from a thread of the
-  * pool, hence the lock.
+  * pool, hence the lock. Owns the backend.
   *
   * @param loaded
   *   the version Spark asked for
   * @param from
   *   None: it began as the empty store
-  * @param reuses
-  *   whether the next snapshot may name table files of the one it comes from
   */
 private[snapshot] final class HeldState(
     loaded: Long,
     val backend: KeyedBackend,
-    from: Option[Restored],
-    reuses: Boolean = true
-) {
+    from: Option[Restored]
+) extends AutoCloseable {
+  private var homes = List.empty[AutoCloseable]
   private var newest: Option[VersionRef] = from.map(_.ref)
   private var lastSnapshot: Option[HandleMeta] = from.flatMap(_.snapshot)
-  private var uploaded: Map[String, TableFile] = from.filter(_ => reuses).fold(Map.empty[String, TableFile])(_.tables)
+  private var uploaded: Map[String, TableFile] = from.fold(Map.empty[String, TableFile])(_.tables)
   private var written = Mark(from.fold(0)(_.distance), from.fold(0L)(_.changelogBytes))
   private var covered = Mark(0, 0)
   private var busy = false
@@ -65,6 +63,19 @@ private[snapshot] final class HeldState(
     while (recent.size > retain + 1) recent.pollFirstEntry(): Unit
   }
 
+  /** The next snapshot may name what it uploads itself, and files of the last one if that is this one. */
+  def reuseOnlyOf(base: Option[VersionRef]): Unit = synchronized {
+    if (!lastSnapshot.map(_.ref).exists(base.contains)) uploaded = Map.empty
+  }
+
+  /** Its local files lie in what this closes; it is closed behind the backend. */
+  def livesIn(home: AutoCloseable): Unit = synchronized { homes ::= home }
+
+  /** No thread of the pool may use the backend. */
+  override def close(): Unit =
+    try backend.close()
+    finally synchronized(homes).foreach(_.close())
+
   /** Whether the caller may make a snapshot now; then it must call `snapshotEnded`. */
   def claimSnapshot(): Boolean = synchronized {
     if (busy) false
@@ -74,17 +85,19 @@ private[snapshot] final class HeldState(
     }
   }
 
-  def awaitSnapshot(millis: Long): Unit = synchronized {
+  /** Whether none is being made now. */
+  def awaitSnapshot(millis: Long): Boolean = synchronized {
     val begun = System.nanoTime()
     var left = millis
     while (busy && left > 0) {
       wait(math.min(left, 1000))
       left = millis - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)
     }
+    !busy
   }
 
   def claimSnapshotWaiting(): Unit = synchronized {
-    awaitSnapshot(Long.MaxValue)
+    awaitSnapshot(Long.MaxValue): Unit
     busy = true
   }
 

@@ -11,6 +11,8 @@ import io.snapline.storage.{CheckpointStorage, LayeredStorage}
   *   compares the origin of files read with the store's own
   * @param clock
   *   observes every version seen, so that later ones are told apart from them
+  * @param leftOpen
+  *   a state that need not be loaded
   */
 private[snapshot] final class StateLoader(
     storage: CheckpointStorage,
@@ -18,7 +20,8 @@ private[snapshot] final class StateLoader(
     factory: BackendFactory,
     origin: Origin,
     check: Origin => Unit,
-    clock: UidClock
+    clock: UidClock,
+    leftOpen: LeftOpen
 ) {
 
   /** Where changelogs of interval durability are. */
@@ -45,11 +48,31 @@ private[snapshot] final class StateLoader(
   ): HeldState = {
     val backdated = ahead.map(new BackdatedSnapshot(storage, clock, origin).write(_, version).uid)
     val restored = bringBack(version, backdated.orElse(uid), interval)
-    adopt(restored, reuses = !interval || restored.snapshot.map(_.ref).exists(base.contains))
+    forCoordinator(adopt(restored), interval, base)
+  }
+
+  /** The state that storage would give, if somebody left it open. */
+  def takeOver(
+      version: Long,
+      uid: Option[String],
+      interval: Boolean,
+      base: Option[VersionRef]
+  ): Option[HeldState] =
+    leftOpen.take(isWanted(_, version, uid)).map { left =>
+      try {
+        check(left.origin)
+        left.held.ref.foreach(ref => clock.observe(ref.uid))
+        forCoordinator(left.held, interval, base)
+      } catch { case e: Throwable => left.close(); throw e }
+    }
+
+  /** Without an id the latest attempt counts, and another executor may have made one since. */
+  private def isWanted(ref: VersionRef, version: Long, uid: Option[String]): Boolean = ref.version == version && {
+    uid.fold(StoreFolder.list(storage).candidates(version).headOption.contains(ref))(_ == ref.uid)
   }
 
   def loadFrom(snapshotVersion: Long, snapshotUid: Option[String], version: Long, uid: Option[String]): HeldState =
-    adopt(restoring(storage).restoreFrom(snapshotVersion, snapshotUid, version, uid), reuses = true)
+    adopt(restoring(storage).restoreFrom(snapshotVersion, snapshotUid, version, uid))
 
   private def bringBack(version: Long, uid: Option[String], interval: Boolean): Restored =
     if (!interval) restoring(storage).restore(version, uid)
@@ -64,8 +87,14 @@ private[snapshot] final class StateLoader(
 
   private def restoring(from: CheckpointStorage) = new StateRestore(from, factory, check)
 
-  private def adopt(restored: Restored, reuses: Boolean): HeldState = {
+  private def adopt(restored: Restored): HeldState = {
     restored.seen.foreach(ref => clock.observe(ref.uid))
-    new HeldState(restored.ref.version, restored.backend, Some(restored), reuses)
+    new HeldState(restored.ref.version, restored.backend, Some(restored))
+  }
+
+  /** It does not know, and may delete, what was uploaded without it. */
+  private def forCoordinator(held: HeldState, interval: Boolean, base: Option[VersionRef]): HeldState = {
+    if (interval) held.reuseOnlyOf(base)
+    held
   }
 }

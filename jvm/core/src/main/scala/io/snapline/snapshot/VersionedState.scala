@@ -23,6 +23,8 @@ import io.snapline.storage.CheckpointStorage
   *   what clean-up leaves because checkpoints of the query name it
   * @param merged
   *   where handles of checkpoints go under interval durability; None: files of their own
+  * @param leftOpen
+  *   where a state may be found that need not be loaded
   */
 final class VersionedState(
     storage: CheckpointStorage,
@@ -35,13 +37,13 @@ final class VersionedState(
     clock: UidClock = new UidClock,
     near: Option[NearFolder] = None,
     pinned: () => Pinned = () => Pinned.nothing,
-    merged: Option[HandleDestination] = None
+    merged: Option[HandleDestination] = None,
+    leftOpen: LeftOpen = LeftOpen.nothing
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[VersionedState])
   @volatile private var held: HeldState = _
-  private val loader = new StateLoader(storage, near, factory, origin, check, clock)
-  private val ownFile = new OwnFile(storage)
-  private val backup = near.filter(_ => settings.localBackup).map(new LocalBackup(_))
+  private val loader = new StateLoader(storage, near, factory, origin, check, clock, leftOpen)
+  private val snapshots = new StoreSnapshots(storage, near, merged, settings, origin, clock, note)
   private var writer: ChangelogWriter = _
   private var changesAtBegin = 0L
 
@@ -89,19 +91,28 @@ final class VersionedState(
     owing.begin()
     val begun = System.nanoTime()
     if (dirty) abandon()
-    val fromStorage = empty || !holds(version, uid)
-    if (fromStorage) {
+    val isHeld = !empty && holds(version, uid)
+    val isOpen = isHeld && writer != null
+    var fromStorage = false
+    if (!isHeld) {
       drop()
-      held =
-        if (version == 0 || empty) loader.empty(version) else loader.load(version, uid, interval, base, ahead)
+      if (version == 0 || empty) held = loader.empty(version)
+      else {
+        val left = if (ahead.isEmpty) loader.takeOver(version, uid, interval, base) else None
+        fromStorage = left.isEmpty
+        held = left.getOrElse(loader.load(version, uid, interval, base, ahead))
+      }
     }
     begin(version, interval)
     val took = millis(begun)
-    measured(_.copy(
-      loadMs = took,
-      loadedFromStorage = fromStorage && version > 0 && !empty,
-      replayed = if (fromStorage && version > 0 && !empty) held.distance else 0
-    ))
+    measured { last =>
+      // An operator that reads before it writes opens the version twice, and loads it once.
+      if (isOpen) last.copy(loadMs = last.loadMs + took)
+      else {
+        val replayed = if (fromStorage) held.distance else 0
+        last.copy(loadMs = took, loadedFromStorage = fromStorage, replayed = replayed)
+      }
+    }
   }
 
   /** Like `load`, from one given snapshot; for reading old state. */
@@ -186,12 +197,12 @@ final class VersionedState(
       // Snapshots are the coordinator's to ask for.
     } else if (forceSnapshot || alone) {
       held.claimSnapshotWaiting()
-      try snapshotRun(changelog.ref).run(rethrow = true)
+      try snapshots.ofPolicy(held, changelog.ref).run(rethrow = true)
       catch { case e: Throwable if alone => drop(); throw e }
     } else if (settings.policy.due(held.distance, held.changelogBytes, held.snapshot.fold(0L)(_.stateBytes))) {
       // One at a time: a slow store must not gather work.
       if (held.claimSnapshot()) {
-        val run = snapshotRun(changelog.ref)
+        val run = snapshots.ofPolicy(held, changelog.ref)
         pool.submit(() => run.run(rethrow = false))
       }
     }
@@ -222,17 +233,9 @@ final class VersionedState(
     isNew
   }
 
-  private def checkpointRun(ref: VersionRef): SnapshotRun = {
-    val to = merged.filter(_ => lastIsNear).getOrElse(ownFile)
-    new SnapshotRun(storage, clock, settings, origin, held, ref, note, to, backup)
-  }
-
-  private def snapshotRun(ref: VersionRef): SnapshotRun =
-    try new SnapshotRun(storage, clock, settings, origin, held, ref, note, ownFile)
-    catch { case e: Throwable => held.snapshotEnded(); throw e }
+  private def checkpointRun(ref: VersionRef): SnapshotRun = snapshots.ofCheckpoint(held, ref, alone = lastIsNear)
 
   private def note(meta: HandleMeta, millis: Long): Unit = {
-    near.foreach(own => forget(own.storage, meta.ref.version))
     snapshotMade(meta.ref.version)
     measured(_.copy(
       snapshotVersion = meta.ref.version,
@@ -241,14 +244,6 @@ final class VersionedState(
       snapshotBytes = meta.uploadedBytes,
       reusedFiles = meta.files.size - meta.uploadedFiles
     ))
-  }
-
-  /** Changelogs that a snapshot covers. */
-  private def forget(folder: CheckpointStorage, until: Long): Unit = folder.list("").map(_.name).foreach { name =>
-    VersionRef.parse(name) match {
-      case Some((ref, VersionRef.Changelog)) if ref.version <= until => folder.delete(name): Unit
-      case _ => ()
-    }
   }
 
   /** Snapshots end in threads of their own. */
@@ -269,7 +264,7 @@ final class VersionedState(
 
   private def drop(): Unit = if (held != null) {
     owing.forget()
-    held.backend.close()
+    held.close()
     held = null
   }
 
@@ -281,17 +276,17 @@ final class VersionedState(
     }
   }
 
-  /** Waits for a snapshot that is being made, so long at most. Any thread. */
-  def awaitSnapshot(millis: Long = Long.MaxValue): Unit = {
+  /** Waits for a snapshot that is being made, so long at most. Whether none is left. Any thread. */
+  def awaitSnapshot(millis: Long = Long.MaxValue): Boolean = {
     val state = held
-    if (state != null) state.awaitSnapshot(millis)
+    state == null || state.awaitSnapshot(millis)
   }
 
   /** Waits a while for a snapshot that is being made: what it uploaded would otherwise lie around for a day. */
   override def close(): Unit = if (!isClosed) {
     isClosed = true
     owing.begin()
-    try awaitSnapshot(VersionedState.CloseWaitMs)
+    try awaitSnapshot(VersionedState.CloseWaitMs): Unit
     catch {
       case _: InterruptedException => Thread.currentThread().interrupt()
     } // told to hurry: what it owns goes all the same
@@ -300,6 +295,30 @@ final class VersionedState(
       finally drop()
     }
     log.debug(s"Closed the state in ${storage.location}")
+  }
+
+  /** Ends like `close`, but for the state itself: it stays open for whoever takes it.
+    *
+    * @param home
+    *   of its local files; closed behind the state, whoever closes that
+    * @return
+    *   None, and all is closed: no version is held that this would want, it was changed, or a snapshot is being made
+    */
+  def leave(home: AutoCloseable)(wanted: VersionRef => Boolean): Option[OpenState] = {
+    val isWhole = !isClosed && held != null && !dirty && held.awaitSnapshot(0) && held.ref.exists(wanted)
+    if (isWhole) {
+      isClosed = true
+      if (writer != null) writer.abandon()
+      owing.forget()
+      held.livesIn(home)
+      val left = new OpenState(held, origin)
+      held = null
+      Some(left)
+    } else {
+      try close()
+      finally home.close()
+      None
+    }
   }
 
   private def checkOpen(): Unit =

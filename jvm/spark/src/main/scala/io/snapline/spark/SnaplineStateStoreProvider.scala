@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.{InvalidConfiguration, StateNotFound}
-import io.snapline.snapshot.{OwedCheckpoint, SnapshotListener, VersionRef, VersionedState}
+import io.snapline.snapshot.{OpenState, OwedCheckpoint, SnapshotListener, VersionRef, VersionedState}
 import io.snapline.spark.plugin._
 import io.snapline.spark.provider._
 
@@ -23,7 +23,7 @@ import io.snapline.spark.provider._
   * Spark's maintenance.
   */
 class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvider with SupportsFineGrainedReplay
-    with SnapshotSource {
+    with SnapshotSource with StateOwner {
   private val log = LoggerFactory.getLogger(classOf[SnaplineStateStoreProvider])
 
   private var id: StateStoreId = _
@@ -40,6 +40,14 @@ class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvide
 
   /** What Spark knows the state by that was loaded last, if that is not its own id. */
   private var knownAs: Option[String] = None
+
+  private var wasLoaded = false
+
+  /** The load that is under way is the first, and its query has a coordinator. */
+  private var mayInherit = false
+
+  /** Its state was given up. Spark does not know, and may still look after it. */
+  @volatile private var isGone = false
 
   override def init(
       stateStoreId: StateStoreId,
@@ -76,7 +84,7 @@ class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvide
       internal = false
     ): Unit
     location = new StateLocation(id, runId, conf, hadoopConf, settings)
-    state = location.open(version => reportSnapshot(version))
+    state = location.open(version => reportSnapshot(version), wanted => leftOpen(wanted))
   }
 
   override def stateStoreId: StateStoreId = id
@@ -166,6 +174,7 @@ class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvide
         barrier.fold(CheckpointPart.Empty)(part(_, version))
       )
       barrier.filter(b => b.interval && b.checkpoint.isEmpty).foreach(_ => holdAfterwards(store))
+      barrier.filter(_.replays).foreach(_ => leaveAfterwards(store))
       store
     } catch { case e: Throwable => stamps.releaseStamp(stamp, throwEx = false): Unit; throw e }
   }
@@ -189,12 +198,18 @@ class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvide
     new TaskCheckpoint(StateInternals.queryId(task), runId.toString, number, storeId, task)
   }
 
+  private def holdAfterwards(store: SnaplineStateStore): Unit = atGoodEnd(store) { made =>
+    StoreHolders.here.hold(HeldStore(runId.toString, storeId, made), this)
+  }
+
+  private def leaveAfterwards(store: SnaplineStateStore): Unit = atGoodEnd(store) { made =>
+    OpenStates.here.leave(place, made.version, this)
+  }
+
   /** Before the stamp is given back: listeners run in the reverse order. */
-  private def holdAfterwards(store: SnaplineStateStore): Unit =
+  private def atGoodEnd(store: SnaplineStateStore)(act: VersionRef => Unit): Unit =
     TaskContext.get().addTaskCompletionListener[Unit] { task =>
-      for (made <- store.made if !task.isFailed() && !task.isInterrupted()) {
-        StoreHolders.here.hold(HeldStore(runId.toString, storeId, made), this)
-      }
+      for (made <- store.made if !task.isFailed() && !task.isInterrupted()) act(made)
     }: Unit
 
   override def snapshot(ref: VersionRef, to: SnapshotListener): Boolean =
@@ -202,6 +217,8 @@ class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvide
       try state.checkpoint(ref, to)
       finally stamps.releaseStamp(stamp, throwEx = false): Unit
     }
+
+  private def place = OpenStates.Place(id.checkpointRootLocation, storeId)
 
   private def storeId = StoreId(id.operatorId, id.partitionId, id.storeName)
 
@@ -233,8 +250,22 @@ class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvide
       else if (conf.enableStateStoreCheckpointIds) ckptId
       // In checkpoint format 1 Spark names no attempt, and the latest is taken; but a checkpoint names one.
       else point.filter(_.version == version).flatMap(_ => base).map(_.ref.uid)
+    mayInherit = barrier.isDefined && !wasLoaded
+    wasLoaded = true
     try state.load(version, uid, empty, interval = barrier.exists(_.interval), base.map(_.ref), ahead)
     catch { case e: StateNotFound => throw location.missing(e) }
+  }
+
+  private def leftOpen(wanted: VersionRef => Boolean): Option[OpenState] =
+    if (mayInherit) OpenStates.here.take(place)(wanted) else None
+
+  /** Waits a little for a snapshot that is being made. */
+  override def giveUp(wanted: VersionRef => Boolean): Option[OpenState] = {
+    val ref = if (StateInternals.isFree(stamps)) state.current.filter(wanted) else None
+    if (ref.isDefined && state.awaitSnapshot(OpenStates.WaitMs) && stamps.close()) {
+      isGone = true
+      state.leave(location.handOver())(ref.contains(_))
+    } else None
   }
 
   private def restorePointAt(metadata: String): RestorePoint = restorePoint match {
@@ -248,7 +279,7 @@ class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvide
   // ---- housekeeping
 
   /** Uploads do not hang on it; it waits a little for one that is under way, so that clean-up sees it. */
-  override protected def maintain(): Unit = {
+  override protected def maintain(): Unit = if (!isGone) {
     stamps.verifyForMaintenance()
     try {
       state.awaitSnapshot(SnaplineStateStoreProvider.MaintenanceWaitMs)
@@ -260,7 +291,9 @@ class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvide
     }
   }
 
-  override def close(): Unit = if (stamps.close()) {
+  override def close(): Unit = if (!OpenStates.here.keeps(this)) end()
+
+  override def end(): Unit = if (stamps.close()) {
     StoreHolders.here.letGo(runId.toString, storeId)
     state.close()
     location.close()

@@ -11,6 +11,7 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.ExplainMode
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider.CUSTOM_METRIC_LOADED_FROM_DFS
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, Trigger}
 import org.scalatest.BeforeAndAfterAll
@@ -361,6 +362,40 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
       query.stop()
       driver.end("SUSPENDED")
     }
+  }
+
+  test("each replayed batch is a run of its own, and the next run takes its states over instead of loading them") {
+    val checkpoint = folder()
+    val counted = new Counted(checkpoint)
+    runOnce(checkpoint, counted, 0 until 70)
+    val driver = started(checkpoint, intervalMs = 600000)
+    driver.restoreFrom(1)
+    driver.replay(committed = true)
+    def run(value: Int, until: => Boolean = true): Long = {
+      val query = counted.start()
+      try {
+        counted.batch(query, value)
+        eventually(assert(until))
+        query.lastProgress.stateOperators.head.customMetrics.get(CUSTOM_METRIC_LOADED_FROM_DFS.name)
+      } finally query.stop()
+    }
+    def read(): Map[Int, Long] =
+      spark.read.format("statestore").load(checkpoint).select("key.*", "value.*").collect()
+        .map(row => row.getInt(0) -> row.getLong(1)).toMap
+    val stores = completed(checkpoint).head.handles.size
+    try {
+      assert(run(0) == stores)
+      assert(run(0) == 0)
+      // Whoever reads has a store of its own.
+      assert(read() == (0 until 7).map(key => key -> (if (key == 0) 12L else 10L)).toMap)
+      assert(run(1) == 0)
+      assert(stateFiles(checkpoint, ".changelog").size == 3 * stores, "each replayed batch is durable")
+      driver.goOn(-1)
+      def isDurable = completed(checkpoint).exists(_.batch == 4)
+      assert(run(2, until = isDurable) == 0)
+      driver.restoreFrom(2)
+      assert(run(3) == stores, "a run that was no replay leaves nothing open")
+    } finally driver.end("SUSPENDED")
   }
 
   /** One batch and its checkpoint. */

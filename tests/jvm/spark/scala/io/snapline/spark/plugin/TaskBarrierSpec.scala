@@ -17,6 +17,7 @@ class TaskBarrierSpec extends AnyFunSuite {
   test("what the driver decided arrives as it was, whatever the path") {
     val run = UUID.randomUUID()
     for {
+      replays <- Seq(true, false)
       interval <- Seq(true, false)
       checkpoint <- Seq(None, Some(1L), Some(Long.MaxValue))
       (owed, ahead) <- Seq((None, Set.empty[Long]), (Some(3L), Set(0L)), (Some(Long.MaxValue), Set(0L, 7L)))
@@ -24,7 +25,7 @@ class TaskBarrierSpec extends AnyFunSuite {
       restore <- Seq(None, Some("file:/a b/c|d/snapline/chk-3/_metadata"))
       alignment <- alignments
     } {
-      val barrier = TaskBarrier(run, interval, checkpoint, owed, ahead, restore, merged, alignment)
+      val barrier = TaskBarrier(run, replays, interval, checkpoint, owed, ahead, restore, merged, alignment)
       assert(TaskBarrier.parse(barrier.text) == barrier)
     }
   }

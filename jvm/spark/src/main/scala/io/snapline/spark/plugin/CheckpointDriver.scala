@@ -192,7 +192,17 @@ final class CheckpointDriver private[plugin] (
     if (alignments.isReplaying) {
       unmerge()
       val alignment = alignments.of(batch.batch, savepoint = false)
-      TaskBarrier(batch.run, interval = false, None, None, Set.empty, base.path, merged = false, alignment)
+      TaskBarrier(
+        batch.run,
+        replays = true,
+        interval = false,
+        None,
+        None,
+        Set.empty,
+        base.path,
+        merged = false,
+        alignment
+      )
     } else {
       if (!run.contains(batch.run)) begin(batch.run)
       failure.foreach { reason =>
@@ -217,6 +227,7 @@ final class CheckpointDriver private[plugin] (
       val savepoint = checkpoint.exists(isSavepoint)
       TaskBarrier(
         batch.run,
+        replays = false,
         interval = !durableBatches,
         checkpoint,
         owed = coordinator.owed.filter(_ => isBarrier),

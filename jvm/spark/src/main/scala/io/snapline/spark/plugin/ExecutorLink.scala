@@ -7,6 +7,7 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.error.InvalidConfiguration
 import io.snapline.snapshot.SnapshotPool
+import io.snapline.spark.provider.OpenStates
 
 /** The way from this executor to the driver. Messages go out in order, on a thread of its own; each is tried a few times, because the driver takes one twice
   * without harm and a lost one costs a checkpoint.
@@ -26,6 +27,7 @@ object ExecutorLink {
   private[plugin] def close(): Unit = {
     context = null
     StoreHolders.here.clear()
+    OpenStates.here.clear()
   }
 
   private[plugin] def executor: String = Option(context).fold("")(_.executorID())

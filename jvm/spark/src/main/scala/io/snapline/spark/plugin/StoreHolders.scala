@@ -1,6 +1,6 @@
 package io.snapline.spark.plugin
 
-import java.util.concurrent.{ScheduledThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.TimeUnit
 
 import scala.collection.mutable
 import scala.util.control.NonFatal
@@ -37,16 +37,7 @@ private[spark] final class StoreHolders(
   private val entries = mutable.HashMap.empty[(String, StoreId), Entry]
   private var asking = false
 
-  private val thread = new ScheduledThreadPoolExecutor(
-    1,
-    (task: Runnable) => {
-      val thread = new Thread(task, "snapline-holders")
-      thread.setDaemon(true)
-      thread
-    }
-  )
-  thread.setKeepAliveTime(1, TimeUnit.SECONDS)
-  thread.allowCoreThreadTimeOut(true)
+  private val thread = DaemonSchedule("snapline-holders")
 
   /** A task on it has come to its good end. */
   def hold(store: HeldStore, source: SnapshotSource): Unit = synchronized {

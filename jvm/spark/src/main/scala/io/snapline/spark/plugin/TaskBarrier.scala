@@ -10,6 +10,8 @@ import io.snapline.error.InternalError
   *
   * @param run
   *   of the query: a thread that inherited the property has no part in it
+  * @param replays
+  *   whether the batch rebuilds state, and a run of its own follows for the next one
   * @param interval
   *   whether changes may stay on the executor until the next checkpoint
   * @param checkpoint
@@ -27,6 +29,7 @@ import io.snapline.error.InternalError
   */
 final case class TaskBarrier(
     run: UUID,
+    replays: Boolean,
     interval: Boolean,
     checkpoint: Option[Long],
     owed: Option[Long],
@@ -37,6 +40,7 @@ final case class TaskBarrier(
 ) {
   def text: String = Seq(
     run.toString,
+    replays.toString,
     interval.toString,
     checkpoint.fold("")(_.toString),
     owed.fold("")(_.toString),
@@ -54,10 +58,11 @@ object TaskBarrier {
   def ofTask(run: UUID): Option[TaskBarrier] =
     Option(TaskContext.get()).flatMap(task => Option(task.getLocalProperty(Property))).map(parse).filter(_.run == run)
 
-  private[plugin] def parse(text: String): TaskBarrier = text.split("\\|", 8) match {
-    case Array(run, interval, checkpoint, owed, ahead, merged, alignment, restore) =>
+  private[plugin] def parse(text: String): TaskBarrier = text.split("\\|", 9) match {
+    case Array(run, replays, interval, checkpoint, owed, ahead, merged, alignment, restore) =>
       TaskBarrier(
         UUID.fromString(run),
+        replays.toBoolean,
         interval.toBoolean,
         checkpoint.toLongOption,
         owed.toLongOption,

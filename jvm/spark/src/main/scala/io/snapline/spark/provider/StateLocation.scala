@@ -62,7 +62,10 @@ private[spark] final class StateLocation(
   def expect(version: Long): AutoCloseable =
     if (settings.fileMerging.isEmpty) () => () else sharing.get.merger.expect(version)
 
-  def open(snapshotMade: Long => Unit): VersionedState = new VersionedState(
+  /** @param leftOpen
+    *   tells whether a state that was left open may be taken over
+    */
+  def open(snapshotMade: Long => Unit, leftOpen: LeftOpen): VersionedState = new VersionedState(
     storage,
     factory,
     settings.state,
@@ -74,7 +77,8 @@ private[spark] final class StateLocation(
     pinned = () => namedByCheckpoints,
     merged = settings.fileMerging.map { _ =>
       new MergedDestination(() => sharing.get.merger, storeId.folder, files, () => files.makeFolder())
-    }
+    },
+    leftOpen = leftOpen
   )
 
   private def near: NearFolder = {
@@ -100,8 +104,11 @@ private[spark] final class StateLocation(
       )
     }
 
-  def close(): Unit = {
+  /** Ends this, but for the local folder: that goes when the result is closed. */
+  def handOver(): AutoCloseable = {
     sharing.close()
-    LocalFolder.delete(local)
+    () => LocalFolder.delete(local)
   }
+
+  def close(): Unit = handOver().close()
 }

@@ -30,9 +30,12 @@ object StateInternals {
   def stateMachine(id: StateStoreId, conf: StateStoreConf): RocksDBStateMachine =
     new RocksDBStateMachine(id, RocksDBConf(conf))
 
+  /** No task has the store, now. */
+  def isFree(stamps: RocksDBStateMachine): Boolean = stamps.currentValidStamp.get() < 0
+
   /** Does not wait for a task that has the store. None: one has, or it is closed. */
   def stampIfFree(stamps: RocksDBStateMachine): Option[Long] =
-    if (stamps.currentValidStamp.get() < 0) Try(stamps.acquireStamp()).toOption else None
+    if (isFree(stamps)) Try(stamps.acquireStamp()).toOption else None
 
   def reportSnapshot(id: StateStoreId, runId: UUID, version: Long): Unit =
     StateStoreProvider.coordinatorRef.foreach { coordinator =>
