@@ -30,15 +30,21 @@ class Postgres:
         if os.geteuid() == 0:
             self._user = pwd.getpwnam(NOBODY).pw_uid
             os.chown(self._data, self._user, -1)
-            for above in self._data.parents:
-                if above.owner() == "root" and above != Path("/") and not above.stat().st_mode & 0o001:
-                    above.chmod(above.stat().st_mode | 0o011)  # nobody has to get there
+            self._open_the_way()
         init = [self._program("initdb"), "-D", str(self._data), "-U", "postgres", "-A", "trust", "-N", "--no-locale"]
         subprocess.run(init, check=True, capture_output=True, user=self._user, cwd="/")
         self.process: Process | None = None
 
+    def _open_the_way(self) -> None:
+        """Nobody has to get there; another run of pytest takes that back."""
+        for above in self._data.parents:
+            if above.owner() == "root" and above != Path("/") and not above.stat().st_mode & 0o001:
+                above.chmod(above.stat().st_mode | 0o011)
+
     def start(self) -> Process:
         """Returns when it answers."""
+        if self._user is not None:
+            self._open_the_way()
         settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "port": self.port}
         given = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         command = [self._program("postgres"), "-D", str(self._data), *given]

@@ -104,8 +104,11 @@ def test_a_store_that_is_slow_and_fails(store: ObjectStore, jars: list[str], tmp
 def test_savepoints_and_another_parallelism(
     store: ObjectStore, jars: list[str], tmp_path: Path, format: str, tally: Tally
 ) -> None:
-    """By the commands, and killed in each of the three folders that the query goes on in."""
-    lives = lives_in(tally, store, tmp_path, jars, interval=1.0, format=2)
+    """By the commands, and killed in each of the three folders that the query goes on in.
+
+    Every batch is durable: what is taken of a killed query is then the batch that its sink has.
+    """
+    lives = lives_in(tally, store, tmp_path, jars, format=2)
     command = Command(lives, store.environment)
     first = lives.orders.checkpoint
     savepoint, restored, rescaled = (f"{first}-{name}" for name in ("savepoint", "restored", "rescaled"))

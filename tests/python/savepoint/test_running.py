@@ -13,7 +13,8 @@ import snapline
 from snapline import CheckpointConfig
 from snapline.errors import InvalidConfiguration
 from snapline.inspect import SavepointFolder
-from snapline.savepoint import create_savepoint, read_state, restore_savepoint
+from snapline.query import HadoopFiles
+from snapline.savepoint import create_savepoint, read_savepoint, read_state, rescale_checkpoint, restore_savepoint
 
 from .queries import StatefulQuery
 
@@ -128,3 +129,27 @@ def test_a_fresh_folder_of_the_file_sink(spark: SparkSession, tmp_path: Path, ba
     with pytest.raises(InvalidConfiguration, match="has batches up to"):
         restore_savepoint(spark, str(tmp_path / "savepoint"), str(tmp_path / "three"), file_sink=str(tmp_path / "out"))
     assert not (tmp_path / "three").exists()
+
+
+def test_says_that_the_sink_is_ahead(spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    query = StatefulQuery(spark, tmp_path, "aggregation")
+    query.add_input(range(2))
+    running = snapline.start(writer(query, "one"), RARELY)
+    running.processAllAvailable()
+    newest = running.trigger_checkpoint()
+    query.add_input(range(2, 5))
+    running.processAllAvailable()
+    running.stop()
+    ahead = "that after batch 1, and batches up to 4 were committed"
+    create_savepoint(spark, str(tmp_path / "one"), str(tmp_path / "behind"))
+    assert ahead in caplog.text
+    caplog.clear()
+    rescale_checkpoint(spark, str(tmp_path / "one"), str(tmp_path / "rescaled"), parallelism=3)
+    assert ahead in caplog.text
+    # Whoever names a checkpoint knows which.
+    caplog.clear()
+    create_savepoint(spark, str(tmp_path / "one"), str(tmp_path / "named"), number=newest)
+    again = snapline.start(writer(query, "one"), RARELY)
+    again.stop_with_savepoint(str(tmp_path / "level"))
+    assert "were committed" not in caplog.text
+    assert read_savepoint(HadoopFiles(spark, str(tmp_path / "level"))).batch == 4

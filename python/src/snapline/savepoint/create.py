@@ -15,6 +15,7 @@ from snapline.java_api import java_savepoints
 from snapline.query.files import Files, side_by_side
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.unaligned import operators_that_wait, rows_wait
+from snapline.savepoint.later import warn_of_later_batches
 from snapline.savepoint.metadata import (
     CANONICAL,
     METADATA,
@@ -76,6 +77,8 @@ def create_savepoint(
     source, target = HadoopFiles(session, checkpoint), HadoopFiles(session, to)
     check_empty(target, "a savepoint")
     state = find_state(session, source.location, number)
+    if number is None:
+        warn_of_later_batches(source, state.batch)
     if format == NATIVE:
         check_native(state)
     waiting = waiting_operators(source, state, in_flight=in_flight)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from snapline.query.hadoop_files import HadoopFiles
 from snapline.savepoint.create import SPARK, Progress, metadata_of, read_query_id, waiting_operators
+from snapline.savepoint.later import warn_of_later_batches
 from snapline.savepoint.metadata import NATIVE, SavepointFile, SavepointMetadata
 from snapline.savepoint.native import check_native, stores_of
 from snapline.savepoint.restore import begin_checkpoint
@@ -54,6 +55,8 @@ def rescale_checkpoint(
     """
     source, target = _AsSavepoint(session, checkpoint), HadoopFiles(session, to)
     state = find_state(session, source.location, number)
+    if number is None:
+        warn_of_later_batches(source, state.batch)
     check_native(state)
     waiting = waiting_operators(source, state, in_flight=True)
     names = spark_files(source, state.operators, state.batch)

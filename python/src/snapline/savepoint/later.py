@@ -1,0 +1,30 @@
+"""What a query has done after the state that is taken of it."""
+
+from __future__ import annotations
+
+import logging
+
+from snapline.query.files import Files
+from snapline.query.logs import COMMITS, Log
+
+_log = logging.getLogger(__name__)
+
+
+def warn_of_later_batches(source: Files, batch: int) -> None:
+    """With an interval the newest state that is whole is that of the newest checkpoint, and the sink is ahead of it.
+
+    Args:
+        source: the checkpoint folder.
+        batch: of the state; nobody has asked for this one.
+    """
+    newest = Log(source, COMMITS).newest()
+    if newest is not None and newest > batch:
+        _log.warning(
+            "The newest state of %s that is whole is that after batch %d, and batches up to %d were committed: a query "
+            "that goes on from it forms those anew, maybe of other rows, and its sink gets them twice; one that passes "
+            "over batch numbers it has loses rows. Give it another sink; or start the query once more and stop it with "
+            "stop_with_savepoint(), or after trigger_checkpoint(), and take its state then.",
+            source.location,
+            batch,
+            newest,
+        )
