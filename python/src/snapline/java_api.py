@@ -64,6 +64,14 @@ def java_file_systems(session: SparkSession) -> Any:
     return _object(session, "io.snapline.storage.HadoopFileSystem")
 
 
+def java_folder_names(session: SparkSession) -> Any:
+    """The object ``FolderNames`` of the jar.
+
+    Raises: as :func:`java_file_systems`.
+    """
+    return _object(session, "io.snapline.storage.FolderNames")
+
+
 def _object(session: SparkSession, name: str) -> Any:
     from py4j.java_gateway import JavaPackage
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import SnaplineError, StorageFailure
-from snapline.java_api import java_file_systems
+from snapline.java_api import java_file_systems, java_folder_names
 from snapline.query.files import already_there, not_there
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class HadoopFiles:
         with _translate("open", location):
             path = self._new_path(location)
             self._fs: Any = java_file_systems(session).of(path, self._conf)
+            self._folders: Any = java_folder_names(session)
             self._base: Any = self._fs.makeQualified(path)
             # Only such a file system has side files with checksums; below it is one without.
             loader = getattr(jvm, "java.lang.Class")
@@ -41,36 +42,19 @@ class HadoopFiles:
 
     def list(self, folder: str) -> list[str]:
         path = self._path(folder)
-        try:
-            with _translate("list", path):
-                names = [str(status.getPath().getName()) for status in self._fs.listStatus(path)]
-        except _Missing:
-            return []
+        with _translate("list", path):
+            names = self._names(self._folders.list(self._fs, path))
         return sorted(name for name in names if not name.startswith("."))
 
     def walk(self, folder: str) -> Sequence[str]:
         base = self._path(folder)
-        try:
-            with _translate("list", base):
-                prefix = len(str(self._fs.makeQualified(base).toUri().getPath())) + 1
-                found = [str(path.toUri().getPath())[prefix:] for path in self._below(base)]
-        except _Missing:
-            return []
+        with _translate("list", base):
+            found = self._names(self._folders.walk(self._fs, base))
         return sorted(name for name in found if not any(part.startswith(".") for part in name.split("/")))
 
-    def _below(self, folder: Any) -> Iterator[Any]:
-        if self._raw is None:
-            # Of an object store this is one request for a thousand files, whatever the folders.
-            listing = self._fs.listFiles(folder, True)
-            while listing.hasNext():
-                yield listing.next().getPath()
-            return
-        # The local file system would start a process for each file, to ask for its permissions.
-        for status in self._fs.listStatus(folder):
-            if status.isDirectory():
-                yield from self._below(status.getPath())
-            else:
-                yield status.getPath()
+    @staticmethod
+    def _names(found: str | None) -> Sequence[str]:
+        return found.split("\0") if found else []
 
     def exists(self, name: str) -> bool:
         path = self._path(name)

@@ -1,0 +1,35 @@
+package io.snapline.storage
+
+import java.io.FileNotFoundException
+
+import org.apache.hadoop.fs.{ChecksumFileSystem, FileSystem, Path}
+
+/** What is in a folder, for Python, which waits for the JVM once in each call: all names in one string, with a zero between two. Null: there is no such folder. */
+object FolderNames {
+  private val Separator = "\u0000"
+
+  def list(files: FileSystem, folder: Path): String = ifThere(files.listStatus(folder).map(_.getPath.getName))
+
+  /** Files at any depth, relative to the folder. */
+  def walk(files: FileSystem, folder: Path): String = ifThere {
+    val prefix = files.makeQualified(folder).toUri.getPath.length + 1
+    val found = if (files.isInstanceOf[ChecksumFileSystem]) byFolder(files, folder) else atOnce(files, folder)
+    found.map(_.toUri.getPath.substring(prefix)).toArray
+  }
+
+  /** Of an object store this is one request for a thousand files, whatever the folders. */
+  private def atOnce(files: FileSystem, folder: Path): Iterator[Path] = {
+    val listing = files.listFiles(folder, true)
+    Iterator.continually(listing).takeWhile(_.hasNext).map(_.next().getPath)
+  }
+
+  /** The local file system would start a process for each file, to ask for its permissions. */
+  private def byFolder(files: FileSystem, folder: Path): Iterator[Path] =
+    files.listStatus(folder).iterator.flatMap { status =>
+      if (status.isDirectory) byFolder(files, status.getPath) else Iterator(status.getPath)
+    }
+
+  private def ifThere(names: => Array[String]): String =
+    try names.mkString(Separator)
+    catch { case _: FileNotFoundException => null }
+}
