@@ -3,6 +3,7 @@ package io.snapline.checkpoint
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.InvalidConfiguration
+import io.snapline.snapshot.MergedPlace
 
 /** Stores that need not keep to the barrier: `left` may be ahead, `right` may not. */
 class AtLeastOnceSpec extends AnyFunSuite with CoordinatorFixture {
@@ -76,6 +77,22 @@ class AtLeastOnceSpec extends AnyFunSuite with CoordinatorFixture {
     c.declined(decline(2, right), 0)
     c.batchCommitted(5, 0)
     assert(completes(c.acknowledged(ack(2, left, handle(6)), 0)) == Seq(1L))
+  }
+
+  test("a merged file stays as long as an older checkpoint may be answered with a handle in it") {
+    val c = coordinator(settings.copy(tolerableFailures = 9))
+    assert(plan(c, 4).contains(1L) && plan(c, 5).contains(2L))
+    c.batchCommitted(5, 0)
+    c.acknowledged(ack(1, right, handle(5)), 0)
+    c.declined(decline(2, right), 0)
+    val place = Some(MergedPlace(clock.next(), 28))
+    // Of another attempt, whose checkpoint was given up: nobody will name its handle.
+    assert(deletes(c.acknowledged(ack(2, right, handle(6).copy(merged = place)), 0)).isEmpty)
+    val ahead = handle(6).copy(merged = place)
+    assert(completes(c.acknowledged(ack(2, left, ahead), 0)) == Seq(1L))
+    assert(c.isNamed(ahead.mergedFile.get))
+    c.metadataWritten(1, 50, 0)
+    assert(deletes(c.disposed(1)).flatMap(_.handles).contains(ahead.mergedFile.get))
   }
 
   test("neither a store that must keep to the barrier, nor a version before it, nor a savepoint") {

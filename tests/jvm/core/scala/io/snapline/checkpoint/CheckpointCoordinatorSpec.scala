@@ -499,6 +499,57 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     assert(actions.collect { case Abort(given, _, _) => given.requests } == Seq(Seq(request)))
   }
 
+  test(
+    "people who ask when no batch follows a checkpoint get another of the same snapshots, which outlives the first"
+  ) {
+    val c = coordinator(CoordinatorSettings(intervalMs = Some(1000000), retained = 1))
+    val handles = both.map(_ -> handle(1, file())).toMap
+    c.complete(0, 10, handles)
+    assert(c.repeated(0, savepoints = true, 20).isEmpty, "nobody asks")
+    val (request, _) = c.requested(CheckpointProperties.RetainedOnCancellation)
+    assert(c.repeated(pauseMs = 500, savepoints = true, 509).isEmpty, "a batch may follow")
+    val Seq(Complete(p)) = c.repeated(pauseMs = 500, savepoints = true, 510): @unchecked
+    assert(p.id == 2 && p.batch == 0 && p.requests == Seq(request) && p.handles == handles)
+    assert(c.repeated(pauseMs = 500, savepoints = true, 520).isEmpty)
+    // The first one goes, and not a file with it.
+    assert(deletes(c.metadataWritten(2, 50, 530)) == Seq(Delete(1, metadata = true, Nil, Nil)))
+    assert(c.retained.map(_.id) == Seq(2))
+
+    c.requested(CheckpointProperties.Savepoint)
+    assert(c.repeated(0, savepoints = false, 540).isEmpty)
+    val Seq(Complete(savepoint)) = c.repeated(0, savepoints = true, 540): @unchecked
+    assert(savepoint.properties.isSavepoint && savepoint.handles == handles)
+    c.writeFailed(savepoint.id, "No room.", 550)
+    // What people ask for is no barrier's: the interval runs from the periodic one.
+    assert(c.plan(1, 1000009).isEmpty && c.plan(2, 1000010).isDefined)
+  }
+
+  test(
+    "nothing is repeated of a barrier whose batch runs, whose checkpoint is on its way, or whose stores were ahead"
+  ) {
+    def asked(c: CheckpointCoordinator): Boolean = {
+      c.requested(CheckpointProperties.RetainedOnCancellation)
+      c.repeated(0, savepoints = true, 100).nonEmpty
+    }
+    val running = coordinator(CoordinatorSettings(intervalMs = Some(1000)))
+    running.complete(0)
+    running.plan(1, 10)
+    assert(!asked(running))
+    val onItsWay = coordinator()
+    onItsWay.plan(0)
+    onItsWay.batchCommitted(0, 0)
+    assert(!asked(onItsWay))
+    val ended = coordinator()
+    ended.complete(0)
+    ended.ended(Ending.Suspended, 10)
+    assert(!asked(ended))
+    val fresh = coordinator()
+    assert(!asked(fresh))
+    val plain = coordinator()
+    plain.complete(0)
+    assert(asked(plain))
+  }
+
   test("a query without state has checkpoints of its offsets") {
     val c = coordinator()
     assert(c.batchPlanned(0, Set.empty, 0).contains(1L))

@@ -49,8 +49,8 @@ final class ModelQuery(seed: Long) {
   private val known = mutable.Set.empty[NamedFile]
   private val newest = mutable.Map.empty[StoreId, (Long, Set[NamedFile])]
 
-  /** Merged files, and the checkpoint whose stores have handles there: it lives as long, even if in the end none of them counts. */
-  private val merged = mutable.Map.empty[NamedFile, Long]
+  /** Merged files, and the checkpoints whose stores have handles there, or might have answered with one: it lives as long, even if in the end none of them counts. */
+  private val merged = mutable.Map.empty[NamedFile, Set[Long]].withDefaultValue(Set.empty)
   private val committed = mutable.Set.empty[Long]
   private var lastTriggerMs: Option[Long] = None
   private var lastCompletionMs: Option[Long] = None
@@ -58,6 +58,9 @@ final class ModelQuery(seed: Long) {
   private var setAsideHighest = 0L
   private val asked = mutable.Set.empty[Long]
   private val barriers = mutable.Set.empty[(String, Long)]
+
+  /** Checkpoints of snapshots that older ones have. */
+  private val repeats = mutable.Set.empty[Long]
 
   /** Requests of checkpoints between two batches. */
   private val handedOut = mutable.Map.empty[Long, Seq[Long]]
@@ -76,7 +79,8 @@ final class ModelQuery(seed: Long) {
   }
 
   private def step(): Unit = random.nextInt(1000) match {
-    case n if n < 15 => pause()
+    case n if n < 12 => pause()
+    case n if n < 20 => repeat()
     case n if n < 230 => if (planned.isEmpty) plan() else if (chance(10)) plan() else commit()
     case n if n < 450 => upload()
     case n if n < 760 => deliver()
@@ -128,6 +132,33 @@ final class ModelQuery(seed: Long) {
       stores.barrier(run, p.id, p.batch, taken, p.mayBeAhead)
       declines ++= allStores.diff(taken).map(Decline("query", run, p.id, _, FailureReason.NotReady, "A task has it."))
     }
+  }
+
+  /** No batch runs for so long that all that was on its way arrives, and somebody wants what the newest barrier has already. */
+  private def repeat(): Unit = if (planned.isEmpty && !over) {
+    (0 until 30).foreach { _ =>
+      upload()
+      deliver()
+      write()
+      report()
+    }
+    if (!over) ask()
+    val (before, pauseMs) = (coordinator.inProgress, random.nextInt(30).toLong)
+    val actions = coordinator.repeated(pauseMs, savepoints = chance(2), now)
+    actions.foreach {
+      case Action.Complete(p) =>
+        note("repeated")
+        assert(planned.isEmpty && !over && p.batch == nextBatch - 1 && committed(p.batch) && p.requests.nonEmpty)
+        val whole = (coordinator.retained ++ coordinator.savepoints).filter(c => metadata.contains(c.id))
+        assert(whole.exists(c => c.run == run && c.batch == p.batch && c.handles == p.handles))
+        // The interval runs from barrier to barrier.
+        val last = lastTriggerMs
+        checkTrigger(p, before)
+        lastTriggerMs = last
+        repeats += p.id
+      case other => throw new AssertionError(other.toString)
+    }
+    act(actions)
   }
 
   private def checkTrigger(p: PendingCheckpoint, before: Seq[PendingCheckpoint]): Unit = {
@@ -191,7 +222,9 @@ final class ModelQuery(seed: Long) {
     known ++= ack.handle.names(ack.store)
     ack.handle.mergedFile.foreach { file =>
       note("merged")
-      if (merged.put(file, ack.checkpoint).isDefined) note("merged with others")
+      if (merged.contains(file)) note("merged with others")
+      val late = coordinator.inProgress.filter(p => p.id < ack.checkpoint && p.isOwed).map(_.id)
+      merged(file) = merged(file) ++ late + ack.checkpoint
     }
     if (ack.run == run) {
       delivered += ack
@@ -243,7 +276,7 @@ final class ModelQuery(seed: Long) {
       p.handles.foreach { case (store, handle) =>
         val of = delivered.filter(ack => ack.run == p.run && ack.store == store && ack.handle == handle)
         assert(
-          of.exists(ack => ack.checkpoint == p.id || ack.checkpoint > p.id && mayBeAhead(store)),
+          of.exists(ack => ack.checkpoint == p.id || ack.checkpoint > p.id && mayBeAhead(store) || repeats(p.id)),
           s"$store, ${p.id}"
         )
         val ahead = handle.ref.version - (p.batch + 1)
@@ -370,7 +403,7 @@ final class ModelQuery(seed: Long) {
     (reported.maxOption ++ reported.filter(metadata(_).properties.isSavepoint)).toSet.foreach { (id: Long) =>
       note("set aside")
       known --= metadata.remove(id).get.names
-      known --= merged.keys.filter(merged(_) == id)
+      known --= merged.keys.filter(merged(_)(id))
       setAsideHighest = math.max(setAsideHighest, id)
     }
   }
@@ -431,8 +464,9 @@ final class ModelQuery(seed: Long) {
     note("audit")
   }
 
-  private def isSpare(file: NamedFile): Boolean = merged.get(file).exists { id =>
-    (coordinator.inProgress.map(_.id) ++ (coordinator.retained ++ coordinator.savepoints).map(_.id)).contains(id)
+  private def isSpare(file: NamedFile): Boolean = {
+    val alive = coordinator.inProgress.map(_.id) ++ (coordinator.retained ++ coordinator.savepoints).map(_.id)
+    alive.exists(merged(file))
   }
 
   private def finish(): Unit = {

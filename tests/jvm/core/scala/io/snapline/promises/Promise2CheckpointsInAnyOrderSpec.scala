@@ -45,6 +45,7 @@ class Promise2CheckpointsInAnyOrderSpec extends AnyFunSuite {
       "failed query",
       "planned twice",
       "between batches",
+      "repeated",
       "given back",
       "metadata stays",
       "purge",

@@ -162,6 +162,28 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       triggered
     }
 
+  /** No batch follows the newest barrier, and it has a checkpoint already: what people wait for is of the same snapshots, for no store makes one twice.
+    *
+    * @param pauseMs
+    *   since its commit
+    * @param savepoints
+    *   whether people's savepoints may be of it
+    */
+  def repeated(pauseMs: Long, savepoints: Boolean, nowMs: Long): Seq[Action] =
+    (for {
+      barrier <- barriers.newest.filter(_ => isRunning).filter(_.committedMs.exists(nowMs - _ >= pauseMs)).toSeq
+      base <- completed.of(run.get, barrier)
+      (properties, asked) <- schedule.asked(pending.size, savepoints)
+    } yield {
+      val triggered = trigger(barrier, properties, asked, nowMs)
+      val acked = base.handles.map { case (store, handle) => store -> Acked(handle, nowMs) }
+      val same = triggered.copy(acked = acked, afterCommit = true)
+      pending += same.id -> same
+      files.hold(Holder.OfCheckpoint(same.id), base.names)
+      history.progressed(same)
+      completeIfReady(same)
+    }).flatten
+
   /** A person asks for a checkpoint, and gets a number to recognize it by. It is triggered at the next barrier, however recent the last one is. */
   def requested(properties: CheckpointProperties): (Long, Seq[Action]) = {
     val (request, refusal) = schedule.requested(properties, isRunning)
@@ -184,11 +206,17 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       free(ack.checkpoint, names)
     } else if (ack.checkpoint > lastId) foreign()
     else {
+      holdMerged(ack)
       // The checkpoint it is for, and older ones that a store may answer late.
       val waiting = pending.values.filter(p => p.id <= ack.checkpoint && p.awaits(ack)).toSeq
       if (waiting.nonEmpty) accept(ack, waiting, nowMs) else notAwaited(ack)
     }
   }
+
+  /** Stores that a checkpoint still waits for may be about to name the same merged file, also by what is meant for a later one. */
+  private def holdMerged(ack: Acknowledgement): Unit =
+    pending.values.filter(p => p.id == ack.checkpoint || p.id < ack.checkpoint && p.isOwed)
+      .foreach(p => files.hold(Holder.OfCheckpoint(p.id), ack.handle.mergedFile))
 
   private def notAwaited(ack: Acknowledgement): Seq[Action] = pending.get(ack.checkpoint) match {
     case Some(p) if p.acked.contains(ack.store) => again(ack, p.acked(ack.store).handle)
@@ -224,8 +252,6 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
 
   /** No checkpoint will name this snapshot, but its store may build the next one on it if it is the newest. */
   private def superfluous(ack: Acknowledgement): Seq[Action] = {
-    // Stores that the checkpoint still waits for may be about to name the same merged file.
-    if (pending.contains(ack.checkpoint)) files.hold(Holder.OfCheckpoint(ack.checkpoint), ack.handle.mergedFile)
     if (isRunning) newest.acknowledged(ack.store, ack.checkpoint, ack.handle)
     prune(Set(ack.store)) ++ free(ack.checkpoint, ack.handle.names(ack.store))
   }

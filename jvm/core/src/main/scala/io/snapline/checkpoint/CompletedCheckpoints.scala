@@ -20,6 +20,12 @@ private[checkpoint] final class CompletedCheckpoints {
   def discardedWhen(how: Ending): Seq[CompletedCheckpoint] =
     all.values.filter(_.properties.discardedWhen(how)).toSeq
 
+  /** The newest of this barrier that has exactly its batches: a store that was ahead has later ones. */
+  def of(run: String, barrier: Barrier): Option[CompletedCheckpoint] = all.values.filter { checkpoint =>
+    checkpoint.run == run && checkpoint.batch == barrier.batch && checkpoint.handles.keySet == barrier.expected &&
+    checkpoint.handles.values.forall(_.ref.version == barrier.batch + 1)
+  }.lastOption
+
   /** There are those that were found, and no others; returns the numbers of the others. */
   def found(checkpoints: Seq[CompletedCheckpoint]): Set[Long] = {
     val before = ids

@@ -39,6 +39,10 @@ private[checkpoint] final class TriggerSchedule(settings: CoordinatorSettings) {
     next
   }
 
+  /** What a person waits for, if anybody does. */
+  def asked(inProgress: Int, savepoints: Boolean): Option[(CheckpointProperties, Seq[Long])] =
+    requests.take(inProgress >= settings.concurrent, savepoints)
+
   def completed(nowMs: Long): Unit = lastCompletionMs = Some(nowMs)
 
   /** It came to nothing by nobody's fault: as if it had not been triggered. */

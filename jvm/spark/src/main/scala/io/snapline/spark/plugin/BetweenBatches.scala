@@ -53,6 +53,10 @@ private[plugin] final class BetweenBatches(savepoints: Boolean) {
     }
   }
 
+  /** Where the newest barrier has its checkpoint, people who ask for one get another of the same snapshots. */
+  def repeated(coordinator: CheckpointCoordinator, nowMs: Long): Seq[Action] =
+    coordinator.repeated(FirstPauseMs, savepoints, nowMs)
+
   /** Of one that was taken. A batch that began meanwhile makes the pause longer: a query whose batches come at such distances would have no other checkpoint. */
   def ended(completed: Boolean): Unit = pause = if (completed) FirstPauseMs else math.min(pause * 2, LongestPauseMs)
 

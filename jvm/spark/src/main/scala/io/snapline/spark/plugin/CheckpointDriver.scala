@@ -65,6 +65,7 @@ final class CheckpointDriver private[plugin] (
     lookForLost()
     event("a tick")(coordinator.tick(now))
     event("a pause")(if (isInterval) between.ticked(coordinator, now) else Nil)
+    event("a request")(between.repeated(coordinator, now))
   }
 
   // ---- for the query's owner, in Python
