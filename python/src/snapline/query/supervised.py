@@ -116,7 +116,8 @@ class SupervisedQuery:
     def trigger_checkpoint(self, timeout: float = 60.0, *, savepoint: bool = False) -> int:
         """Takes a checkpoint at the next barrier, and waits for it.
 
-        That is the end of the next micro-batch; with an interval, if none follows for half a second, the last one.
+        That is the end of the next micro-batch. If none follows for half a second, it is that of the last one: with an
+        interval, or where that has a checkpoint already, whose files this one shares.
 
         Args:
             timeout: in seconds.

@@ -211,6 +211,39 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     assert(completed(checkpoint).map(_.batch) == Seq(1, 2, 3))
   }
 
+  for (intervalMs <- Seq(600000L, -1L))
+    test(s"people get a checkpoint of a batch that has one, too, and each stands for itself: interval $intervalMs") {
+      val checkpoint = folder()
+      val driver = started(checkpoint, intervalMs)
+      val counted = new Counted(checkpoint)
+      val query = counted.start()
+      try {
+        counted.batch(query, 1, 2)
+        eventually(assert(completed(checkpoint).map(_.batch) == Seq(0)))
+        val files = stateFiles(checkpoint, "")
+        for ((savepoint, number) <- Seq(true -> 2, false -> 3)) {
+          val request = driver.trigger(savepoint)
+          eventually(assert(driver.outcome(request) == s"completed $number"))
+        }
+        assert(stateFiles(checkpoint, "") == files, "no store has made anything")
+        assert(completed(checkpoint).map(_.handles).distinct.size == 1)
+        assert(driver.dispose(2))
+        eventually(assert(!completed(checkpoint).exists(_.checkpoint == 2)))
+      } finally {
+        query.stop()
+        driver.end("SUSPENDED")
+      }
+      // A run goes on from it.
+      val again = started(checkpoint, intervalMs)
+      again.restoreFrom(3)
+      val other = counted.start()
+      try counted.batch(other, 4)
+      finally {
+        other.stop()
+        again.end("SUSPENDED")
+      }
+    }
+
   test("what a query has done when it ends by itself is in a checkpoint") {
     val checkpoint = folder()
     val driver = started(checkpoint, intervalMs = 600000)
