@@ -64,6 +64,22 @@ class OpenStatesSpec extends AnyFunSuite with Eventually {
     eventually(assert(owner.ended == 1))
   }
 
+  test("when nothing is kept any more, no thread waits") {
+    def threads: Int =
+      Thread.getAllStackTraces.keySet.toArray.count(_.asInstanceOf[Thread].getName == "snapline-open-states")
+    eventually(assert(threads == 0))
+    val states = new OpenStates(hour)
+    val owner = new Owner
+    states.leave(place(0), 3, owner)
+    assert(states.keeps(owner) && threads == 1)
+    states.take(place(0))(_ => true)
+    eventually(assert(owner.ended == 1 && threads == 0))
+    states.leave(place(0), 3, owner)
+    assert(states.keeps(owner))
+    states.clear()
+    eventually(assert(owner.ended == 2 && threads == 0))
+  }
+
   test("two batches later a state is outdated, of this query and no other") {
     val states = new OpenStates(hour)
     val owners = Seq.fill(4)(new Owner)

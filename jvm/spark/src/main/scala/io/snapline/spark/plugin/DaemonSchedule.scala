@@ -16,6 +16,7 @@ private[spark] object DaemonSchedule {
     )
     schedule.setKeepAliveTime(1, TimeUnit.SECONDS)
     schedule.allowCoreThreadTimeOut(true)
+    schedule.setRemoveOnCancelPolicy(true)
     schedule
   }
 }

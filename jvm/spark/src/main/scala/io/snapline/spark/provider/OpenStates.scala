@@ -1,6 +1,6 @@
 package io.snapline.spark.provider
 
-import java.util.concurrent.TimeUnit
+import java.util.concurrent.{ScheduledFuture, TimeUnit}
 
 import scala.collection.mutable
 import scala.util.control.NonFatal
@@ -33,7 +33,7 @@ private[spark] final class OpenStates(quietMs: Long = OpenStates.QuietMs) {
   private val log = LoggerFactory.getLogger(classOf[OpenStates])
   private val entries = mutable.HashMap.empty[Place, Entry]
   private var touched = System.nanoTime()
-  private var isWatching = false
+  private var watch: Option[ScheduledFuture[_]] = None
 
   private val thread = DaemonSchedule("snapline-open-states")
 
@@ -48,10 +48,8 @@ private[spark] final class OpenStates(quietMs: Long = OpenStates.QuietMs) {
   /** Spark closes the owner. True: this ends it when the time has come. */
   def keeps(owner: StateOwner): Boolean = synchronized {
     val entry = entries.values.find(_.owner eq owner)
-    entry.foreach { of =>
-      of.isOurs = true
-      if (!isWatching) watch()
-    }
+    entry.foreach(_.isOurs = true)
+    watchIfNeeded()
     entry.isDefined
   }
 
@@ -75,6 +73,7 @@ private[spark] final class OpenStates(quietMs: Long = OpenStates.QuietMs) {
   private def remove(which: ((Place, Entry)) => Boolean): Unit = {
     val gone = entries.filter(which)
     entries --= gone.keys
+    watchIfNeeded()
     gone.values.filter(_.isOurs).foreach(entry => thread.execute(() => end(entry.owner)))
   }
 
@@ -82,17 +81,19 @@ private[spark] final class OpenStates(quietMs: Long = OpenStates.QuietMs) {
     try owner.end()
     catch { case NonFatal(e) => log.warn(s"$owner could not be closed.", e) }
 
-  private def watch(): Unit = {
-    isWatching = true
-    thread.schedule((() => look()): Runnable, quietMs, TimeUnit.MILLISECONDS): Unit
-  }
+  /** As long as there are any, and no longer: nothing of this is left when a query has recovered. */
+  private def watchIfNeeded(): Unit =
+    if (!entries.values.exists(_.isOurs)) {
+      watch.foreach(_.cancel(false))
+      watch = None
+    } else if (watch.isEmpty) watch = Some(thread.schedule((() => look()): Runnable, quietMs, TimeUnit.MILLISECONDS))
 
   private def look(): Unit = synchronized {
-    isWatching = false
+    watch = None
     if (System.nanoTime() - touched >= TimeUnit.MILLISECONDS.toNanos(quietMs)) remove { case (_, entry) =>
       entry.isOurs
     }
-    if (entries.values.exists(_.isOurs)) watch()
+    watchIfNeeded()
   }
 }
 
