@@ -503,8 +503,10 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     "people who ask when no batch follows a checkpoint get another of the same snapshots, which outlives the first"
   ) {
     val c = coordinator(CoordinatorSettings(intervalMs = Some(1000000), retained = 1))
-    val handles = both.map(_ -> handle(1, file())).toMap
-    c.complete(0, 10, handles)
+    val made = both.map(_ -> handle(1, file())).toMap
+    val handles = made.map { case (store, handle) => store -> handle.again }
+    assert(made(left).uploadedBytes > 0 && handles(left).uploadedBytes == 0)
+    c.complete(0, 10, made)
     assert(c.repeated(0, savepoints = true, 20).isEmpty, "nobody asks")
     val (request, _) = c.requested(CheckpointProperties.RetainedOnCancellation)
     assert(c.repeated(pauseMs = 500, savepoints = true, 509).isEmpty, "a batch may follow")

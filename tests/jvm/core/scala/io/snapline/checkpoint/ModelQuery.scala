@@ -150,7 +150,8 @@ final class ModelQuery(seed: Long) {
         note("repeated")
         assert(planned.isEmpty && !over && p.batch == nextBatch - 1 && committed(p.batch) && p.requests.nonEmpty)
         val whole = (coordinator.retained ++ coordinator.savepoints).filter(c => metadata.contains(c.id))
-        assert(whole.exists(c => c.run == run && c.batch == p.batch && c.handles == p.handles))
+        def same(c: CompletedCheckpoint) = c.handles.map { case (store, handle) => store -> handle.again } == p.handles
+        assert(whole.exists(c => c.run == run && c.batch == p.batch && same(c)))
         // The interval runs from barrier to barrier.
         val last = lastTriggerMs
         checkTrigger(p, before)
@@ -274,7 +275,8 @@ final class ModelQuery(seed: Long) {
       note("complete")
       assert(p.expected == allStores && p.acked.keySet == allStores)
       p.handles.foreach { case (store, handle) =>
-        val of = delivered.filter(ack => ack.run == p.run && ack.store == store && ack.handle == handle)
+        def isIt(made: StateHandle) = if (repeats(p.id)) made.again == handle else made == handle
+        val of = delivered.filter(ack => ack.run == p.run && ack.store == store && isIt(ack.handle))
         assert(
           of.exists(ack => ack.checkpoint == p.id || ack.checkpoint > p.id && mayBeAhead(store) || repeats(p.id)),
           s"$store, ${p.id}"
@@ -423,6 +425,7 @@ final class ModelQuery(seed: Long) {
     known.clear()
     asked.clear()
     delivered.clear()
+    repeats.clear()
     lastCompletionMs = None
     highest = 0
     coordinator = new CheckpointCoordinator("query", settings)

@@ -176,7 +176,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       (properties, asked) <- schedule.asked(pending.size, savepoints)
     } yield {
       val triggered = trigger(barrier, properties, asked, nowMs)
-      val acked = base.handles.map { case (store, handle) => store -> Acked(handle, nowMs) }
+      val acked = base.handles.map { case (store, handle) => store -> Acked(handle.again, nowMs) }
       val same = triggered.copy(acked = acked, afterCommit = true)
       pending += same.id -> same
       files.hold(Holder.OfCheckpoint(same.id), base.names)

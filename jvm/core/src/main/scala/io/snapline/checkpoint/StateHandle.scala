@@ -38,6 +38,9 @@ final case class StateHandle(
   /** Bytes that this snapshot added to storage. */
   def incrementalBytes: Long = uploadedBytes + handleBytes
 
+  /** For another checkpoint: nothing was made for it. */
+  def again: StateHandle = copy(uploadedFiles = 0, uploadedBytes = 0, syncMs = 0, asyncMs = 0)
+
   /** The handle first, or the merged file it lies in: it goes before what it names. */
   def names(store: StoreId): Seq[NamedFile] = mergedFile.toSeq ++ owns(store)
 
