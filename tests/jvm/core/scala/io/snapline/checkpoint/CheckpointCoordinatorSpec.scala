@@ -527,7 +527,7 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
   }
 
   test(
-    "nothing is repeated of a barrier whose batch runs, whose checkpoint is on its way, or whose stores were ahead"
+    "nothing is repeated of a barrier whose batch runs, whose checkpoint is on its way, or of a run that is over"
   ) {
     def asked(c: CheckpointCoordinator): Boolean = {
       c.requested(CheckpointProperties.RetainedOnCancellation)

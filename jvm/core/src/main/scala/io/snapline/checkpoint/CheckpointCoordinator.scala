@@ -171,7 +171,9 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     */
   def repeated(pauseMs: Long, savepoints: Boolean, nowMs: Long): Seq[Action] =
     (for {
-      barrier <- barriers.newest.filter(_ => isRunning).filter(_.committedMs.exists(nowMs - _ >= pauseMs)).toSeq
+      // Asked at every tick: where nobody waits, nothing is looked through.
+      barrier <- barriers.newest.filter(_ => isRunning && schedule.isAsked).toSeq
+      if barrier.committedMs.exists(nowMs - _ >= pauseMs)
       base <- completed.of(run.get, barrier)
       (properties, asked) <- schedule.asked(pending.size, savepoints)
     } yield {

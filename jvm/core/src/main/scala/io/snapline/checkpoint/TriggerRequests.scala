@@ -7,6 +7,8 @@ private[checkpoint] final class TriggerRequests {
   private var waiting = Vector.empty[Request]
   private var last = 0L
 
+  def isEmpty: Boolean = waiting.isEmpty
+
   def isFull: Boolean = waiting.size >= Most
 
   /** What a new request is known by, whether it is taken in or not. */

@@ -39,6 +39,8 @@ private[checkpoint] final class TriggerSchedule(settings: CoordinatorSettings) {
     next
   }
 
+  def isAsked: Boolean = !requests.isEmpty
+
   /** What a person waits for, if anybody does. */
   def asked(inProgress: Int, savepoints: Boolean): Option[(CheckpointProperties, Seq[Long])] =
     requests.take(inProgress >= settings.concurrent, savepoints)
