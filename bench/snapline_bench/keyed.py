@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from snapline_bench import cpu, engines, provider, pyflink
+from snapline_bench import cpu, engines, local_files, provider, pyflink
 from snapline_bench.events import KeyedEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
@@ -30,7 +30,7 @@ SLOW = (ROW, PANDAS, pyflink.PROCESS)
 
 @dataclass(frozen=True)
 class Sizes:
-    """`slow_rows`, `slow_batches`: for the slow engines."""
+    """`slow_rows`, `slow_batches`: for the slow engines, which have as many batches before."""
 
     keys: int
     entries: int = 0
@@ -41,8 +41,19 @@ class Sizes:
     slow_batches: int = 1
     memory: str = "4g"
 
+    def batches_of(self, engine: str) -> tuple[int, int]:
+        """To warm up with, and measured. A batch of PyFlink takes up to a minute, and its cost is Python's."""
+        if engine == pyflink.PROCESS:
+            return 1, 1
+        if engine == pyflink.THREAD:
+            return min(self.warm_up, 10), min(self.batches, 20)
+        if engine in SLOW:
+            return self.slow_batches, self.slow_batches
+        return self.warm_up, self.batches
 
-FEW = Sizes(10_000)
+
+# With few keys a batch is so short that after ten of them half of the CPU is still the JIT compiler's.
+FEW = Sizes(10_000, warm_up=60, batches=30, slow_batches=4)
 MANY = Sizes(500_000, slow_rows=20_000)
 MAP = Sizes(20_000, entries=10, slow_rows=20_000)
 REPS = 3
@@ -77,6 +88,11 @@ MAP_GOALS = goals(12, 6, 15, 80, 1.0, 4)
 
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
+    """As :func:`find_engines`; Snapline's with the file system for Spark's logs that `snapline.configure` sets."""
+    return find_engines(names, jar, {local_files.SETTING: local_files.CLASSES[local_files.OURS], **settings})
+
+
+def find_engines(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
     """The engines named: Spark's on its RocksDB provider, Snapline's on its own, PyFlink's where it is to be had."""
     spark = {name: Provider(name, name, provider.ROCKSDB.class_name) for name in (NATIVE, ROW, PANDAS)}
     found = provider.find_snapline_jar(jar)
@@ -109,7 +125,7 @@ def measure(job: Job) -> Result:
     engine = job.provider.name
     slow = engine in SLOW
     rows = sizes.slow_rows if slow and (engine != ROW or sizes.slow_rows == sizes.rows) else sizes.rows
-    warm_up, count = (1, sizes.slow_batches) if slow else (sizes.warm_up, sizes.batches)
+    warm_up, count = sizes.batches_of(engine)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     batches = prepare(KeyedEvents(rows, sizes.keys, sizes.entries, sizes.warm_up + sizes.batches), job.data)
     parts = batches[:warm_up], batches[warm_up : warm_up + count]

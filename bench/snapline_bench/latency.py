@@ -37,7 +37,7 @@ GOALS = [Goal("wall_ms", Part.ADDED, STATELESS, 30.0), Goal("wall_ms", Part.WHOL
 
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
-    known = {p.name: p for p in keyed.choose([ROW, OURS], jar, settings)}
+    known = {p.name: p for p in keyed.find_engines([ROW, OURS], jar, settings)}
     known[STATELESS] = Provider(STATELESS, "stateless", provider.ROCKSDB.class_name)
     return [known[name] for name in names if name in known]
 

@@ -17,6 +17,7 @@ from snapline_bench.stream import SUMS, Stream
 HADOOP = "hadoop"
 NAMES = (HADOOP, OURS)
 TITLES = {HADOOP: "Hadoop's", OURS: "Snapline's"}
+SETTING = "spark.hadoop.fs.AbstractFileSystem.file.impl"
 CLASSES = {HADOOP: "org.apache.hadoop.fs.local.LocalFs", OURS: "io.snapline.storage.LocalFs"}
 # What Spark says of its logs in the progress of a batch: the source's, the offsets, the commit.
 LOGS = ("latestOffset", "walCommit", "commitOffsets")
@@ -44,7 +45,7 @@ GOALS = [Goal("wall_ms", Part.WHOLE, HADOOP, None), Goal("cpu_ms", Part.WHOLE, H
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
     return [
-        replace(each, settings={"spark.hadoop.fs.AbstractFileSystem.file.impl": CLASSES[each.name], **each.settings})
+        replace(each, settings={SETTING: CLASSES[each.name], **each.settings})
         for each in sessions(names, TITLES, jar, settings)
     ]
 

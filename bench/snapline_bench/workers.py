@@ -40,7 +40,7 @@ GOALS: list[Goal] = []
 
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
-    return keyed.choose(names, jar, settings)
+    return keyed.find_engines(names, jar, settings)
 
 
 def measure(job: Job) -> Result:

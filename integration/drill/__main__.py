@@ -1,20 +1,22 @@
-"""Runs every drill of the project, again and again for a given time: `integration/run drills`.
+"""Runs every drill of the project, again and again for a given time or number of kills: `integration/run drills`.
 
 Each drill is run once, in their order; then the one that has had the least time so far, as long as there is time for
-it. Ctrl-C ends it with the table of what is done. The status is 1 if a row was wrong or a drill failed. Logs and
-pytest's reports are in build/drills, and what a run that failed has left there too.
+it, or, for a number of kills, until so many processes were killed. Ctrl-C ends it with the table of what is done. The
+status is 1 if a row was wrong or a drill failed. Logs and pytest's reports are in build/drills, and what a run that
+failed has left there too.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import random
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .drills import DRILLS, Drill
 from .lives import ROOT
@@ -27,6 +29,7 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     names = ", ".join(drill.name for drill in DRILLS)
     parser = argparse.ArgumentParser(prog="integration/run drills", description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, help="no run is begun after so many; without it: each drill once")
+    parser.add_argument("--kills", type=int, help="go on until so many processes were killed, or the minutes are over")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the first run of each drill")
     parser.add_argument("--only", metavar="NAME,…", help=names)
     parser.add_argument("--without", metavar="NAME,…", default="")
@@ -46,7 +49,7 @@ def run(drill: Drill, number: int, seed: int) -> Run:
     command = [sys.executable, "-m", "pytest", "-c", "python/pyproject.toml", "--rootdir", ".", "-s", *drill.tests]
     command += ["-o", "junit_family=xunit1", f"--junitxml={report}", f"--basetemp={folder}"]
     environment = {
-        "SNAPLINE_KILLS": str(drill.kills),
+        **({} if drill.kills is None else {"SNAPLINE_KILLS": str(drill.kills)}),
         "SNAPLINE_ALL_CASES": "1",
         **os.environ,
         "SNAPLINE_SEED": str(seed),
@@ -82,7 +85,8 @@ def main() -> int:
     shutil.rmtree(BUILD, ignore_errors=True)
     BUILD.mkdir(parents=True)
     print(f"seed {wanted.seed}: {' '.join(drill.name for drill in wanted.drills)}", flush=True)
-    deadline = time.monotonic() + 60 * (wanted.minutes or 0)
+    minutes = wanted.minutes if wanted.minutes is not None else math.inf if wanted.kills else 0
+    deadline = time.monotonic() + 60 * minutes
     runs: dict[str, list[Run]] = {}
 
     def run_next(drill: Drill) -> None:
@@ -92,6 +96,8 @@ def main() -> int:
 
     def fits(drill: Drill) -> bool:
         last = runs[drill.name][-1]
+        if wanted.kills and (drill.kills is None or kills(runs) >= wanted.kills):
+            return False
         return last.tally.rows > 0 and time.monotonic() + last.seconds < deadline
 
     try:
@@ -110,6 +116,10 @@ def main() -> int:
     if not_begun:
         print(f"not run: {', '.join(not_begun)}")
     return int(not every or any(each.failures or each.tally.wrong for each in every))
+
+
+def kills(runs: Mapping[str, Sequence[Run]]) -> int:
+    return sum(run.tally.kills for each in runs.values() for run in each)
 
 
 def seconds(runs: Sequence[Run]) -> float:

@@ -260,6 +260,10 @@ def main() -> None:
     logging.getLogger("py4j").setLevel(logging.ERROR)
     session = make_session(orders)
     print("session", flush=True)
+    if orders.waits:
+        if not sys.stdin.readline():
+            sys.exit("nobody is there to tell what to do")
+        orders = Orders.read(Path(sys.argv[1]))
     failed = False
     for works in [orders.works] if orders.together else [[work] for work in orders.works]:
         names = " ".join(work.path.name for work in works)

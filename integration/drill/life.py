@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -11,13 +12,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from .feed import Feed
+from .lives import POLL, ROOT, wait_for_group
 from .work import Orders
 
-ROOT = Path(__file__).parents[2]
 JOB = "integration.drill.job"
 LIFE_SECONDS = 1200
 """No life lasts as long: something hangs."""
-POLL = 0.02
 LOGS = ("offsets", "commits")
 
 
@@ -31,18 +31,27 @@ class Life:
         self.log = log
         self._feed = feed
         log.parent.mkdir(parents=True, exist_ok=True)
-        told = log.with_suffix(".json")
-        orders.write(told)
+        self._told = log.with_suffix(".json")
+        orders.write(self._told)
         with log.open("wb") as out:
             self._popen = subprocess.Popen(
-                [sys.executable, "-m", JOB, str(told)],
+                [sys.executable, "-m", JOB, str(self._told)],
                 cwd=ROOT,
                 env={**os.environ, **(environment or {})},
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if orders.waits else subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+    def follow(self, orders: Orders, feed: Feed) -> None:
+        """What a life that waits is to do, in the session that it has."""
+        self.orders, self._feed = orders, feed
+        orders.write(self._told)
+        assert self._popen.stdin is not None, "it does not wait"
+        # One that has died is found by whoever waits for what it says.
+        with contextlib.suppress(BrokenPipeError), self._popen.stdin as told:
+            told.write(b"\n")
 
     @property
     def pid(self) -> int:
@@ -99,7 +108,7 @@ class Life:
         if self.running:
             os.killpg(self.pid, signal.SIGKILL)
         self._popen.wait()
-        self._wait_for_group()
+        wait_for_group(self.pid)
 
     def end(self) -> int:
         """Its own end, and its JVM's."""
@@ -109,17 +118,8 @@ class Life:
                 self.kill()
             self._wait()
         status = self._popen.wait()
-        self._wait_for_group()
+        wait_for_group(self.pid)
         return status
-
-    def _wait_for_group(self) -> None:
-        """The JVM is not our child: it is gone when nobody of the group can be signalled."""
-        while True:
-            try:
-                os.killpg(self.pid, 0)
-            except ProcessLookupError:
-                return
-            time.sleep(POLL)
 
     def _wait(self) -> None:
         if self._feed is not None:

@@ -6,6 +6,7 @@ prints it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -18,6 +19,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 600
+POLL = 0.02
 SEED = int(os.environ.get("SNAPLINE_SEED") or random.randrange(10**6))
 
 
@@ -53,9 +55,22 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    while True:
-        try:
-            os.killpg(process.pid, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.02)
+    wait_for_group(process.pid)
+
+
+def wait_for_group(group: int) -> None:
+    """Until nobody of it runs. The JVM is not our child: whoever adopts it may be late to clear away what has died."""
+    while group in running_groups():
+        time.sleep(POLL)
+
+
+def running_groups() -> set[int]:
+    found = set()
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        # It may have ended since it was listed.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            # The name before is in brackets, and may have any character.
+            state, _, group, *_ = status.read_text(errors="replace").rpartition(") ")[2].split()
+            if state not in "ZX":
+                found.add(int(group))
+    return found

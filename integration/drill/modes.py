@@ -5,9 +5,10 @@ SNAPLINE_MODES: some of them.
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .work import Work
@@ -53,3 +54,10 @@ MODES = {
     for backend in ("rocksdb", "hashmap")
 }
 CHOSEN = os.environ.get("SNAPLINE_MODES", " ".join(MODES)).split()
+
+
+def in_turn(chance: random.Random, at_once: int) -> Iterator[list[str]]:
+    """Without end, so many of those chosen, or all; none comes again before every other has come."""
+    turns = itertools.cycle(chance.sample(CHOSEN, len(CHOSEN)))
+    while True:
+        yield list(itertools.islice(turns, min(at_once, len(CHOSEN))))

@@ -26,7 +26,7 @@ from .expected import expect, make_input
 from .feed import Feed
 from .life import Life
 from .lives import SEED, kills
-from .modes import CHOSEN, MODES
+from .modes import CHOSEN, MODES, in_turn
 from .tally import Tally
 from .unharmed import Unharmed, complaints
 from .work import QUERIES, Orders, Work
@@ -108,12 +108,10 @@ def test_killed_at_random_moments(unharmed: Unharmed, tmp_path: Path, tally: Tal
     print(f"seed {SEED}, modes {' '.join(CHOSEN)}", flush=True)
     chance = random.Random(SEED)
     tally.modes = len(CHOSEN)
-    order = chance.sample(CHOSEN, len(CHOSEN))
-    rounds = max(math.ceil(len(order) / AT_ONCE), math.ceil(KILLS / ROUND))
+    rounds = max(math.ceil(len(CHOSEN) / AT_ONCE), math.ceil(KILLS / ROUND))
     began = time.monotonic()
-    for number in range(rounds):
-        modes = [order[place % len(order)] for place in range(number * AT_ONCE, (number + 1) * AT_ONCE)]
-        this = Round(tmp_path / f"round-{number}", unharmed, list(dict.fromkeys(modes)), chance)
+    for number, modes in zip(range(rounds), in_turn(chance, AT_ONCE), strict=False):
+        this = Round(tmp_path / f"round-{number}", unharmed, modes, chance)
         this.live(KILLS // rounds + (number < KILLS % rounds), tally)
         seconds = time.monotonic() - began
         print(f"{tally.kills} kills, {tally.rows} rows compared; {' '.join(modes)}; {seconds:.0f} s", flush=True)

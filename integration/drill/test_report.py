@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .life import ROOT
+from .lives import ROOT
 from .report import Run, read_run, table
 from .tally import Tally
 

@@ -60,6 +60,7 @@ class Orders:
         ends: takes in what is there, makes state durable, writes it down, and ends; else runs until it is killed.
         together: all works at once; else one after the other, and a failure ends its own work only.
         persists: a failure of one query ends no other, and the process ends when all have failed.
+        waits: when its session is there, for a line on its standard input, and reads its orders again.
         files: jar of LocalFiles.java.
         java: options of the driver's JVM.
         conf: of Spark.
@@ -71,6 +72,7 @@ class Orders:
     files: str
     together: bool = True
     persists: bool = False
+    waits: bool = False
     master: str = "local[2]"
     java: Sequence[str] = field(default_factory=tuple)
     conf: Mapping[str, str] = field(default_factory=dict)
