@@ -29,8 +29,8 @@ EACH = 10
 """Kills of each mode at least, or of all modes every one."""
 AT_ONCE = min(math.ceil(EACH * len(CHOSEN) / KILLS), len(CHOSEN))
 """Modes side by side."""
-ROUND = 20
-"""Kills at most, before all is taken in and compared."""
+ROUND = min(20, math.ceil(KILLS / math.ceil(len(CHOSEN) / AT_ONCE)))
+"""Kills at most, before all is taken in and compared; so few that every mode has its turn."""
 MOST_EVENTS = 2 * AT_ONCE * len(QUERIES)
 """After which a life is killed: entries that come to the logs of all queries, two for each batch."""
 

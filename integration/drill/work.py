@@ -78,7 +78,10 @@ class Orders:
     conf: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
-        path.write_text(json.dumps(asdict(self), indent=1))
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps(asdict(self), indent=1))
+        # Whole at once: a life that waits may be reading it.
+        part.replace(path)
 
     @classmethod
     def read(cls, path: Path) -> Orders:
