@@ -92,7 +92,8 @@ class Round:
         began = time.monotonic()
         life = self.start(ends=False)
         events = self.chance.randint(0, MOST_EVENTS)
-        seconds = self.chance.uniform(0, 0.5)
+        # Without an entry: some time of the start, at whose beginning there is nothing to harm.
+        seconds = self.chance.uniform(0, 0.5 if events else 3)
         killed = life.wait_for("\nwork ") and life.kill_after(events, seconds)
         assert killed, f"seed {SEED}, {life.log} ended by itself:\n" + "\n".join(complaints(life.log))
         self.killed += 1
