@@ -58,9 +58,15 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     wait_for_group(process.pid)
 
 
-def wait_for_group(group: int) -> None:
-    """Until nobody of it runs. The JVM is not our child: whoever adopts it may be late to clear away what has died."""
+def wait_for_group(group: int, seconds: float = LONGEST) -> None:
+    """Until nobody of it runs. The JVM is not our child: whoever adopts it may be late to clear away what has died.
+
+    Raises:
+        AssertionError: it does not end.
+    """
+    deadline = time.monotonic() + seconds
     while group in running_groups():
+        assert time.monotonic() < deadline, f"group {group} does not end"
         time.sleep(POLL)
 
 

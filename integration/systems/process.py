@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from ..drill.lives import wait_for_group
+
 ROOT = Path(__file__).parents[2]
 POLL = 0.05
 PATIENCE = 600.0
@@ -114,16 +116,8 @@ class Process:
         return f"{self.log}\n" + "\n".join(line[:400] for line in self.text.splitlines()[-30:])
 
     def _wait_for_group(self) -> None:
-        """A JVM of a Python process is not our child: it is gone when nobody of the group can be signalled."""
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                os.killpg(self.pid, 0)
-            except ProcessLookupError:
-                atexit.unregister(self.signal)  # its number may be another's from now on
-                return
-            assert time.monotonic() < deadline, f"group {self.pid} of {self.log} does not end"
-            time.sleep(POLL)
+        wait_for_group(self.pid, 60)
+        atexit.unregister(self.signal)  # its number may be another's from now on
 
 
 def free_ports(count: int) -> list[int]:
