@@ -20,6 +20,7 @@ final class ChunkFeed(
   private val chunkRows = if (setup.spec.arrow) limits.arrowChunkRows else limits.chunkRows
   private val input = setup.input
   private val keyOf = setup.keyOf(access.store.id.partitionId)
+  private val slots = RowSlots.of(setup.key, setup.keyOrdinals, keyOf(_), keys)
 
   /** The maps whose entries are looked up by a column, and their pairs' projections. */
   private val byEntry: Array[(MapExchange, UnsafeProjection)] = exchanges.collect {
@@ -63,7 +64,7 @@ final class ChunkFeed(
       val row = rows.next()
       if (late.isLate(row)) late.divert(row)
       else {
-        val slot = keys.slotOf(keyOf(row))
+        val slot = slots.slotOf(row)
         marksRow.setInt(0, slot)
         var i = 0
         while (i < byEntry.length) {
@@ -132,6 +133,7 @@ final class ChunkFeed(
 
   override def endEpoch(): Unit = {
     keys.clear()
+    slots.clear()
     exchanges.foreach(_.endEpoch())
     sentKeys = 0
     sentBytes = 0
