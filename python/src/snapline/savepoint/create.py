@@ -7,6 +7,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from snapline._version import __version__
@@ -85,18 +86,22 @@ def create_savepoint(
     query = read_query_id(source)
     target.write_new(UNFINISHED, b"")
     native: NativeState | None = None
-    if format == NATIVE:
-        with watched(session, "files of the state", progress):
-            native = copy_state(session, state, target.location)
-    for operator in state.operators if native is None else ():
-        for key in operator.states:
-            with watched(session, f"state {key.name} of {operator.title}", progress):
-                write_table(session, target, operator, key, state.table(session, operator, key))
-    progress("Spark's own files")
-    side_by_side(
-        lambda name: target.write_new(f"{SPARK}/{name}", source.read(name)),
-        spark_files(source, state.operators, state.batch),
-    )
+    # Small files on a store that may be far away: they go while tasks write the state.
+    with ThreadPoolExecutor(1) as beside:
+        of_spark = beside.submit(
+            side_by_side,
+            lambda name: target.write_new(f"{SPARK}/{name}", source.read(name)),
+            spark_files(source, state.operators, state.batch),
+        )
+        if format == NATIVE:
+            with watched(session, "files of the state", progress):
+                native = copy_state(session, state, target.location)
+        for operator in state.operators if native is None else ():
+            for key in operator.states:
+                with watched(session, f"state {key.name} of {operator.title}", progress):
+                    write_table(session, target, operator, key, state.table(session, operator, key))
+        progress("Spark's own files")
+        of_spark.result()
     progress("checksums")
     copied = () if native is None else native.files
     others = read_back(session, target, sorted(set(data_files(target)) - {file.name for file in copied}))
