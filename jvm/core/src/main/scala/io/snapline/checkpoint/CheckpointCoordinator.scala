@@ -1,7 +1,5 @@
 package io.snapline.checkpoint
 
-import scala.collection.immutable.TreeMap
-
 /** Decides about the checkpoints of one query: when one is triggered, when it is complete, what is given up and what is deleted.
   *
   * A state machine without threads, clock or files: each event takes the time and returns what is to be done. The driver calls it from one thread and does the actions in
@@ -18,17 +16,17 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   private val newest = new NewestHandles(files)
   private val schedule = new TriggerSchedule(settings)
   private val failures = new FailureCounter(settings.tolerableFailures)
-  private var pending = TreeMap.empty[Long, PendingCheckpoint]
+  private val pending = new PendingCheckpoints
   private val completed = new CompletedCheckpoints
-  private var run: Option[String] = None
-  private var ending: Option[Ending] = None
-  private var lastId = 0L
+  private val run = new CurrentRun
   private val barriers = new Barriers
-  private var drops = Dropped()
 
   val history = new CheckpointHistory
 
-  def inProgress: Seq[PendingCheckpoint] = pending.values.toSeq
+  private val acknowledgements =
+    new Acknowledgements(query, run, barriers, pending, completed, newest, files, history)
+
+  def inProgress: Seq[PendingCheckpoint] = pending.toSeq
 
   /** Completed checkpoints the system answers for, the oldest first. */
   def retained: Seq[CompletedCheckpoint] = completed.retained
@@ -38,9 +36,9 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   /** Whether the file must not be deleted now. */
   def isNamed(file: NamedFile): Boolean = files.names(file)
 
-  def dropped: Dropped = drops
+  def dropped: Dropped = acknowledgements.dropped
 
-  private def isRunning: Boolean = run.isDefined && ending.isEmpty
+  private def isRunning: Boolean = run.isRunning
 
   /** A run begins, the first or one after a failure: nothing that was in progress can complete any more, except what is being written.
     *
@@ -68,20 +66,18 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     // Last, so that nothing of a checkpoint that was set aside counts as released.
     setAside.foreach(id => files.release(Holder.OfCheckpoint(id)))
     // Its metadata was whole when the folder was read: the write has succeeded.
-    for (id <- pending.keySet; checkpoint <- completed.get(id)) {
-      history.completed(pending(id), checkpoint)
-      pending -= id
+    for (p <- pending.toSeq; checkpoint <- completed.get(p.id)) {
+      history.completed(p, checkpoint)
+      pending.remove(p.id)
     }
     restored.flatMap(completed.get).foreach { base =>
       base.handles.foreach { case (store, handle) => newest.acknowledged(store, base.id, handle) }
       history.restored(base, nowMs)
     }
-    this.run = Some(run)
-    ending = None
+    this.run.begins(run, completed.ids + highestId)
     barriers.restarted()
     schedule.restarted()
     failures.reset()
-    lastId = (Seq(lastId, highestId) ++ completed.ids).max
     over ++ released.deletions
   }
 
@@ -100,7 +96,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     case Some(last) if batch < last.batch => None
     case Some(last) if batch == last.batch =>
       val same = last.checkpoint.flatMap(pending.get).filterNot(p => p.completing || p.afterCommit)
-      same.foreach(p => pending += p.id -> p.copy(expected = p.expected ++ expected))
+      same.foreach(p => pending.put(p.copy(expected = p.expected ++ expected)))
       same.map(_.id)
     case _ =>
       val due = schedule.due(pending.size, nowMs)
@@ -115,10 +111,9 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       nowMs: Long,
       mayBeAhead: Set[StoreId] = Set.empty
   ): PendingCheckpoint = {
-    lastId += 1
     val triggered = PendingCheckpoint(
-      lastId,
-      run.get,
+      run.nextCheckpoint(),
+      run.id.get,
       barrier.batch,
       properties,
       barrier.expected,
@@ -127,14 +122,13 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       asked,
       committedMs = barrier.committedMs
     )
-    pending += lastId -> triggered
     history.triggered(triggered)
-    barriers.triggered(lastId)
-    triggered
+    barriers.triggered(triggered.id)
+    pending.put(triggered)
   }
 
   /** The newest checkpoint that a store may answer at this barrier or a later one; the answer counts for older ones as well. */
-  def owed: Option[Long] = if (isRunning) pending.values.filter(_.isOwed).map(_.id).maxOption else None
+  def owed: Option[Long] = if (isRunning) pending.owed else None
 
   /** The newest batch, if its commit was not heard of. */
   def uncommitted: Option[Long] = barriers.uncommitted.filter(_ => isRunning)
@@ -156,11 +150,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     for {
       barrier <- lagging
       (properties, asked) <- schedule.due(pending.size, nowMs, last, savepoints)
-    } yield {
-      val triggered = trigger(barrier, properties, asked, nowMs).copy(afterCommit = true)
-      pending += triggered.id -> triggered
-      triggered
-    }
+    } yield pending.put(trigger(barrier, properties, asked, nowMs).copy(afterCommit = true))
 
   /** No batch follows the newest barrier, and it has a checkpoint already: what people wait for is of the same snapshots, for no store makes one twice.
     *
@@ -174,16 +164,15 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       // Asked at every tick: where nobody waits, nothing is looked through.
       barrier <- barriers.newest.filter(_ => isRunning && schedule.isAsked).toSeq
       if barrier.committedMs.exists(nowMs - _ >= pauseMs)
-      base <- completed.of(run.get, barrier)
+      base <- completed.of(run.id.get, barrier)
       (properties, asked) <- schedule.asked(pending.size, savepoints)
     } yield {
       val triggered = trigger(barrier, properties, asked, nowMs)
       val acked = base.handles.map { case (store, handle) => store -> Acked(handle.again, nowMs) }
-      val same = triggered.copy(acked = acked, afterCommit = true)
-      pending += same.id -> same
+      val same = pending.put(triggered.copy(acked = acked, afterCommit = true))
       files.hold(Holder.OfCheckpoint(same.id), base.names)
       history.progressed(same)
-      completeIfReady(same)
+      pending.completeIfReady(same, barriers.committed)
     }).flatten
 
   /** A person asks for a checkpoint, and gets a number to recognize it by. It is triggered at the next barrier, however recent the last one is. */
@@ -195,133 +184,33 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   /** The answer to an acknowledgement, asked for right after it was taken: whether the store's next snapshot may reuse the files of this one. A store that was told no, or not
     * told, uploads all of them anew. The only other snapshot it may build on is the one the run was restored from.
     */
-  def mayReuse(ack: Acknowledgement): Boolean =
-    isRunning && ack.query == query && run.contains(ack.run) && newest.isBase(ack.store, ack.handle.ref)
+  def mayReuse(ack: Acknowledgement): Boolean = acknowledgements.mayReuse(ack)
 
   /** See `mayReuse` for what the store is answered. */
-  def acknowledged(ack: Acknowledgement, nowMs: Long): Seq[Action] = {
-    val names = ack.handle.names(ack.store)
-    // Before anything is known of the folder nothing may be taken for unnamed.
-    if (ack.query != query || run.isEmpty) foreign()
-    else if (!run.contains(ack.run)) {
-      drops = drops.copy(stale = drops.stale + 1)
-      free(ack.checkpoint, names)
-    } else if (ack.checkpoint > lastId) foreign()
-    else {
-      holdMerged(ack)
-      // The checkpoint it is for, and older ones that a store may answer late.
-      val waiting = pending.values.filter(p => p.id <= ack.checkpoint && p.awaits(ack)).toSeq
-      if (waiting.nonEmpty) accept(ack, waiting, nowMs) else notAwaited(ack)
-    }
-  }
-
-  /** Stores that a checkpoint still waits for may be about to name the same merged file, also by what is meant for a later one. */
-  private def holdMerged(ack: Acknowledgement): Unit =
-    pending.values.filter(p => p.id == ack.checkpoint || p.id < ack.checkpoint && p.isOwed)
-      .foreach(p => files.hold(Holder.OfCheckpoint(p.id), ack.handle.mergedFile))
-
-  private def notAwaited(ack: Acknowledgement): Seq[Action] = pending.get(ack.checkpoint) match {
-    case Some(p) if p.acked.contains(ack.store) => again(ack, p.acked(ack.store).handle)
-    case Some(_) =>
-      foreign()
-      superfluous(ack)
-    case None =>
-      completed.get(ack.checkpoint).flatMap(_.handles.get(ack.store)) match {
-        case Some(handle) => again(ack, handle)
-        case None =>
-          drops = drops.copy(late = drops.late + 1)
-          superfluous(ack)
-      }
-  }
-
-  private def accept(ack: Acknowledgement, waiting: Seq[PendingCheckpoint], nowMs: Long): Seq[Action] = {
-    val accepted = waiting.map { p =>
-      val acked = p.copy(acked = p.acked + (ack.store -> Acked(ack.handle, nowMs)))
-      pending += p.id -> acked
-      files.hold(Holder.OfCheckpoint(p.id), ack.handle.names(ack.store))
-      history.progressed(acked)
-      acked
-    }
-    newest.acknowledged(ack.store, ack.checkpoint, ack.handle)
-    prune(Set(ack.store)) ++ accepted.flatMap(completeIfReady)
-  }
-
-  /** The same message again, or that of a second attempt of the task: the first one counts. */
-  private def again(ack: Acknowledgement, first: StateHandle): Seq[Action] = {
-    drops = drops.copy(duplicate = drops.duplicate + 1)
-    if (first.ref == ack.handle.ref) Nil else superfluous(ack)
-  }
-
-  /** No checkpoint will name this snapshot, but its store may build the next one on it if it is the newest. */
-  private def superfluous(ack: Acknowledgement): Seq[Action] = {
-    if (isRunning) newest.acknowledged(ack.store, ack.checkpoint, ack.handle)
-    prune(Set(ack.store)) ++ free(ack.checkpoint, ack.handle.names(ack.store))
-  }
-
-  private def prune(stores: Set[StoreId]): Seq[Action] = {
-    val released = new Released(files)
-    stores.foreach { store =>
-      val awaited = pending.values.find(p => p.expected(store) && !p.acked.contains(store)).map(_.id)
-      newest.prune(store, awaited).foreach { case (id, freed) => released.add(id, freed) }
-    }
-    released.deletions
-  }
-
-  private def free(checkpoint: Long, names: Seq[NamedFile]): Seq[Action] = {
-    val released = new Released(files)
-    released.add(checkpoint, names)
-    released.deletions
-  }
-
-  private def foreign(): Seq[Action] = {
-    drops = drops.copy(foreign = drops.foreign + 1)
-    Nil
-  }
+  def acknowledged(ack: Acknowledgement, nowMs: Long): Seq[Action] = acknowledgements.take(ack, nowMs)
 
   def declined(decline: Decline, nowMs: Long): Seq[Action] =
-    if (decline.query != query || run.isEmpty || decline.checkpoint > lastId) foreign()
-    else if (!run.contains(decline.run)) {
-      drops = drops.copy(stale = drops.stale + 1)
-      Nil
-    } else
-      pending.get(decline.checkpoint) match {
-        case Some(p) if !p.expected(decline.store) => foreign()
-        case Some(p) if p.completing || p.acked.contains(decline.store) =>
-          drops = drops.copy(duplicate = drops.duplicate + 1)
-          Nil
-        case Some(p) =>
-          val message = s"${decline.store}: ${decline.message}"
-          abort(p, decline.reason, message, nowMs) ++ judge(p, decline.reason, message, inStore = true)
-        case None =>
-          drops = drops.copy(late = drops.late + 1)
-          Nil
-      }
+    acknowledgements.take(decline).toSeq.flatMap { p =>
+      val message = s"${decline.store}: ${decline.message}"
+      abort(p, decline.reason, message, nowMs) ++ judge(p, decline.reason, message, inStore = true)
+    }
 
   /** Commits come in the order of batches: one stands for all before it. */
   def batchCommitted(batch: Long, nowMs: Long): Seq[Action] =
     if (!isRunning) Nil
     else {
       barriers.committed(batch, nowMs)
-      pending.values.toSeq.filter(_.batch <= batch).flatMap { p =>
-        val committed = p.copy(committedMs = p.committedMs.orElse(Some(nowMs)))
-        pending += p.id -> committed
-        completeIfReady(committed)
+      pending.toSeq.filter(_.batch <= batch).flatMap { p =>
+        val committed = pending.put(p.copy(committedMs = p.committedMs.orElse(Some(nowMs))))
+        pending.completeIfReady(committed, barriers.committed)
       }
-    }
-
-  private def completeIfReady(p: PendingCheckpoint): Seq[Action] =
-    if (!p.isReady(barriers.committed)) Nil
-    else {
-      val completing = p.copy(completing = true)
-      pending += p.id -> completing
-      Seq(Action.Complete(completing))
     }
 
   /** The checkpoint exists. Older ones in progress are subsumed, and older ones beyond the number retained go. */
   def metadataWritten(id: Long, bytes: Long, nowMs: Long): Seq[Action] =
     pending.get(id).filter(_.completing).toSeq.flatMap { p =>
       val checkpoint = p.completed(nowMs, bytes)
-      pending -= id
+      pending.remove(id)
       completed.add(checkpoint)
       schedule.completed(nowMs)
       failures.succeeded(id)
@@ -329,12 +218,12 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       val subsumed =
         if (p.properties.isSavepoint && !p.properties.isSynchronous) Nil
         else
-          pending.values.toSeq.filter(older => older.id < id && older.canBeSubsumed)
+          pending.toSeq.filter(older => older.id < id && older.canBeSubsumed)
             .flatMap(abort(_, FailureReason.Subsumed, s"Checkpoint $id completed.", nowMs))
       val released = new Released(files)
       retained.dropRight(settings.retained).filter(_.properties.discardSubsumed).foreach(discard(_, released))
       // It was under way when the query ended.
-      ending.filter(p.properties.discardedWhen).foreach(_ => completed.get(id).foreach(discard(_, released)))
+      run.ending.filter(p.properties.discardedWhen).foreach(_ => completed.get(id).foreach(discard(_, released)))
       subsumed ++ released.deletions ++ purge()
     }
 
@@ -346,7 +235,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     }
 
   def tick(nowMs: Long): Seq[Action] =
-    pending.values.toSeq.filter(_.isExpired(nowMs, settings.timeoutMs)).flatMap { p =>
+    pending.toSeq.filter(_.isExpired(nowMs, settings.timeoutMs)).flatMap { p =>
       val message = s"${p.missing.size} of ${p.expected.size} stores did not answer, ${p.missing.head} among them."
       abort(p, FailureReason.Expired, message, nowMs) ++
         judge(p, FailureReason.Expired, message, inStore = false)
@@ -356,7 +245,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   def ended(how: Ending, nowMs: Long): Seq[Action] =
     if (!isRunning) Nil
     else {
-      ending = Some(how)
+      run.ends(how)
       val released = new Released(files)
       val over =
         abandon(if (how == Ending.Suspended) FailureReason.Suspended else FailureReason.Shutdown, nowMs, released)
@@ -374,9 +263,9 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
 
   /** Gives up all that is in progress and not yet being written, and every request. */
   private def abandon(reason: FailureReason, nowMs: Long, released: Released): Seq[Action] = {
-    val aborted = pending.values.filterNot(_.completing).toSeq
+    val aborted = pending.toSeq.filterNot(_.completing)
     aborted.foreach { p =>
-      pending -= p.id
+      pending.remove(p.id)
       history.failed(p, reason, reason.text, nowMs)
       released.add(p.id, files.release(Holder.OfCheckpoint(p.id)))
     }
@@ -390,11 +279,11 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       nowMs: Long,
       metadata: Boolean = false
   ): Seq[Action] = {
-    pending -= p.id
+    pending.remove(p.id)
     history.failed(p, reason, message, nowMs)
     val released = new Released(files)
     released.add(p.id, files.release(Holder.OfCheckpoint(p.id)), metadata)
-    (Action.Abort(leftOver(p, reason), reason, message) +: released.deletions) ++ prune(p.missing)
+    (Action.Abort(leftOver(p, reason), reason, message) +: released.deletions) ++ acknowledgements.prune(p.missing)
   }
 
   /** A batch that begins while a checkpoint is taken of the one before is nobody's failure: who asked for it gets the next barrier's. */
@@ -416,7 +305,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
   }
 
   private def purge(): Seq[Action] = {
-    val completing = pending.values.filter(p => p.completing && !p.properties.isSavepoint).map(_.batch)
+    val completing = pending.completing.filterNot(_.properties.isSavepoint).map(_.batch)
     completed.purge(completing).map(Action.Purge(_)).toSeq
   }
 }
