@@ -29,8 +29,14 @@ abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
     Iterator.continually(cursor).takeWhile(_.next()).map(at => new String(at.key)).toSet
   }
 
-  private def commit(state: VersionedState, version: Long, key: String, force: Boolean = false): VersionRef = {
-    state.load(version, None)
+  private def commit(
+      state: VersionedState,
+      version: Long,
+      key: String,
+      force: Boolean = false,
+      leftOpen: LeftOpen = LeftOpen.nothing
+  ): VersionRef = {
+    state.load(version, None, leftOpen = leftOpen)
     put(state, key)
     state.commit(force)
   }
@@ -42,8 +48,8 @@ abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
         val lefts = (0L until 5L).map { version =>
           val ref = commit(state, version, s"k$version", force = version == 1)
           val left = new LeftState(state)
-          state = fixture.open(leftOpen = left)
-          state.load(version + 1, Some(ref.uid).filter(_ => uids))
+          state = fixture.open()
+          state.load(version + 1, Some(ref.uid).filter(_ => uids), leftOpen = left)
           assert(left.isTaken && !state.stats.loadedFromStorage && state.stats.replayed == 0)
           assert(keys(state) == (0L to version).map(n => s"k$n").toSet)
           left
@@ -64,8 +70,8 @@ abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
     withStore() { fixture =>
       val first = fixture.open()
       commit(first, 0, "a", force = true): Unit
-      val second = fixture.open(leftOpen = new LeftState(first))
-      commit(second, 1, "b", force = true): Unit
+      val second = fixture.open()
+      commit(second, 1, "b", force = true, leftOpen = new LeftState(first)): Unit
       assert(second.stats.reusedFiles > 0)
     }
   }
@@ -74,8 +80,8 @@ abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
     for (isBase <- Seq(true, false)) withStore() { fixture =>
       val first = fixture.open()
       val ref = commit(first, 0, "a", force = true)
-      val second = fixture.open(leftOpen = new LeftState(first))
-      second.load(1, Some(ref.uid), interval = true, base = Some(ref).filter(_ => isBase))
+      val (second, left) = (fixture.open(), new LeftState(first))
+      second.load(1, Some(ref.uid), interval = true, base = Some(ref).filter(_ => isBase), leftOpen = left)
       assert(!second.stats.loadedFromStorage)
       put(second, "b")
       val told = new CompletableFuture[HandleMeta]
@@ -101,8 +107,8 @@ abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
 
       def taken(leave: VersionedState, version: Long, uid: Option[String]): Set[String] = {
         val left = new LeftState(leave)
-        val state = fixture.open(leftOpen = left)
-        state.load(version, uid)
+        val state = fixture.open()
+        state.load(version, uid, leftOpen = left)
         assert(!left.isTaken && left.homeIsClosed && state.stats.loadedFromStorage)
         keys(state)
       }

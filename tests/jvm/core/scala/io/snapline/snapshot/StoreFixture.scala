@@ -45,8 +45,8 @@ final class StoreFixture(
       backend.open(folder, restored, pages, heap, settings.inlineThreshold)
   }
 
-  /** Another process's view of the same store; or, with a state that was left open, one more in the same process. */
-  def open(over: StateSettings = settings, leftOpen: LeftOpen = LeftOpen.nothing): VersionedState = {
+  /** Another process's view of the same store, or one more in the same process. */
+  def open(over: StateSettings = settings): VersionedState = {
     val folder = nearFolder(opened.size)
     val near = NearFolder(folder, new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration))
     val state = new VersionedState(
@@ -56,8 +56,7 @@ final class StoreFixture(
       pool,
       StoreFixture.origin,
       _ => (),
-      near = Some(near),
-      leftOpen = leftOpen
+      near = Some(near)
     )
     opened :+= state
     state

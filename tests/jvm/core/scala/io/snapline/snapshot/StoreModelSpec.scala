@@ -120,14 +120,14 @@ object StoreModelSpec {
     private var kept = 0L
     load()
 
-    private def load(): Unit = {
-      load(state)
+    private def load(leftOpen: LeftOpen = LeftOpen.nothing): Unit = {
+      loadInto(state, leftOpen)
       now = committed(version)
     }
 
-    private def load(into: VersionedState): Unit = {
+    private def loadInto(into: VersionedState, leftOpen: LeftOpen = LeftOpen.nothing): Unit = {
       // Format 1 names no attempt.
-      into.load(version, refs.get(version).map(_.uid).filter(_ => format == 2))
+      into.load(version, refs.get(version).map(_.uid).filter(_ => format == 2), leftOpen = leftOpen)
       names.foreach { case (id, name) =>
         into.backend.createFamily(name, keyGroups = false, multi = id == Multi, internal = false)
       }
@@ -199,8 +199,8 @@ object StoreModelSpec {
           state.awaitSnapshot(): Unit
           val changed = now != committed(version)
           val left = new LeftState(state)
-          state = fixture.open(leftOpen = left)
-          load()
+          state = fixture.open()
+          load(left)
           assert(if (commits) left.isTaken else !(changed && left.isTaken))
         case Rollback(versions) =>
           version = math.max(kept, version - versions)
@@ -218,7 +218,7 @@ object StoreModelSpec {
           now += 1 -> noRows
         case Elsewhere(k, counts) =>
           val other = fixture.open()
-          load(other)
+          loadInto(other)
           val v = value(9)
           other.backend.family(names(0)).put(key(k).toArray, v.toArray)
           val ref = other.commit()

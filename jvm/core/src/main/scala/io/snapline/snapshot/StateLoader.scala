@@ -11,8 +11,6 @@ import io.snapline.storage.{CheckpointStorage, LayeredStorage}
   *   compares the origin of files read with the store's own
   * @param clock
   *   observes every version seen, so that later ones are told apart from them
-  * @param leftOpen
-  *   a state that need not be loaded
   */
 private[snapshot] final class StateLoader(
     storage: CheckpointStorage,
@@ -20,8 +18,7 @@ private[snapshot] final class StateLoader(
     factory: BackendFactory,
     origin: Origin,
     check: Origin => Unit,
-    clock: UidClock,
-    leftOpen: LeftOpen
+    clock: UidClock
 ) {
 
   /** Where changelogs of interval durability are. */
@@ -53,6 +50,7 @@ private[snapshot] final class StateLoader(
 
   /** The state that storage would give, if somebody left it open. */
   def takeOver(
+      leftOpen: LeftOpen,
       version: Long,
       uid: Option[String],
       interval: Boolean,

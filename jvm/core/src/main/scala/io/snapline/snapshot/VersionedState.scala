@@ -23,8 +23,6 @@ import io.snapline.storage.CheckpointStorage
   *   what clean-up leaves because checkpoints of the query name it
   * @param merged
   *   where handles of checkpoints go under interval durability; None: files of their own
-  * @param leftOpen
-  *   where a state may be found that need not be loaded
   */
 final class VersionedState(
     storage: CheckpointStorage,
@@ -37,12 +35,11 @@ final class VersionedState(
     clock: UidClock = new UidClock,
     near: Option[NearFolder] = None,
     pinned: () => Pinned = () => Pinned.nothing,
-    merged: Option[HandleDestination] = None,
-    leftOpen: LeftOpen = LeftOpen.nothing
+    merged: Option[HandleDestination] = None
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[VersionedState])
   @volatile private var held: HeldState = _
-  private val loader = new StateLoader(storage, near, factory, origin, check, clock, leftOpen)
+  private val loader = new StateLoader(storage, near, factory, origin, check, clock)
   private val snapshots = new StoreSnapshots(storage, near, merged, settings, origin, clock, note)
   private var writer: ChangelogWriter = _
   private var changesAtBegin = 0L
@@ -78,6 +75,8 @@ final class VersionedState(
     *   the one snapshot it leaves while this run goes on
     * @param ahead
     *   a snapshot of a later version that stands for this one
+    * @param leftOpen
+    *   where a state may be found that need not be loaded
     */
   def load(
       version: Long,
@@ -85,7 +84,8 @@ final class VersionedState(
       empty: Boolean = false,
       interval: Boolean = false,
       base: Option[VersionRef] = None,
-      ahead: Option[VersionRef] = None
+      ahead: Option[VersionRef] = None,
+      leftOpen: LeftOpen = LeftOpen.nothing
   ): Unit = {
     checkOpen()
     owing.begin()
@@ -98,7 +98,7 @@ final class VersionedState(
       drop()
       if (version == 0 || empty) held = loader.empty(version)
       else {
-        val left = if (ahead.isEmpty) loader.takeOver(version, uid, interval, base) else None
+        val left = if (ahead.isEmpty) loader.takeOver(leftOpen, version, uid, interval, base) else None
         fromStorage = left.isEmpty
         held = left.getOrElse(loader.load(version, uid, interval, base, ahead))
       }

@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.{InvalidConfiguration, StateNotFound}
-import io.snapline.snapshot.{OpenState, OwedCheckpoint, SnapshotListener, VersionRef, VersionedState}
+import io.snapline.snapshot.{LeftOpen, OpenState, OwedCheckpoint, SnapshotListener, VersionRef, VersionedState}
 import io.snapline.spark.plugin._
 import io.snapline.spark.provider._
 
@@ -42,9 +42,6 @@ class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvide
   private var knownAs: Option[String] = None
 
   private var wasLoaded = false
-
-  /** The load that is under way is the first, and its query has a coordinator. */
-  private var mayInherit = false
 
   /** Its state was given up. Spark does not know, and may still look after it. */
   @volatile private var isGone = false
@@ -84,7 +81,7 @@ class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvide
       internal = false
     ): Unit
     location = new StateLocation(id, runId, conf, hadoopConf, settings)
-    state = location.open(version => reportSnapshot(version), wanted => leftOpen(wanted))
+    state = location.open(version => reportSnapshot(version))
   }
 
   override def stateStoreId: StateStoreId = id
@@ -250,14 +247,13 @@ class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvide
       else if (conf.enableStateStoreCheckpointIds) ckptId
       // In checkpoint format 1 Spark names no attempt, and the latest is taken; but a checkpoint names one.
       else point.filter(_.version == version).flatMap(_ => base).map(_.ref.uid)
-    mayInherit = barrier.isDefined && !wasLoaded
+    // The first load of a query that has a coordinator: a batch replayed before may have left its state.
+    val leftOpen: LeftOpen =
+      if (barrier.isDefined && !wasLoaded) wanted => OpenStates.here.take(place)(wanted) else LeftOpen.nothing
     wasLoaded = true
-    try state.load(version, uid, empty, interval = barrier.exists(_.interval), base.map(_.ref), ahead)
+    try state.load(version, uid, empty, barrier.exists(_.interval), base.map(_.ref), ahead, leftOpen)
     catch { case e: StateNotFound => throw location.missing(e) }
   }
-
-  private def leftOpen(wanted: VersionRef => Boolean): Option[OpenState] =
-    if (mayInherit) OpenStates.here.take(place)(wanted) else None
 
   /** Waits a little for a snapshot that is being made. */
   override def giveUp(wanted: VersionRef => Boolean): Option[OpenState] = {

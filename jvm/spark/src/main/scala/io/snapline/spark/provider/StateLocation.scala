@@ -62,10 +62,7 @@ private[spark] final class StateLocation(
   def expect(version: Long): AutoCloseable =
     if (settings.fileMerging.isEmpty) () => () else sharing.get.merger.expect(version)
 
-  /** @param leftOpen
-    *   tells whether a state that was left open may be taken over
-    */
-  def open(snapshotMade: Long => Unit, leftOpen: LeftOpen): VersionedState = new VersionedState(
+  def open(snapshotMade: Long => Unit): VersionedState = new VersionedState(
     storage,
     factory,
     settings.state,
@@ -77,8 +74,7 @@ private[spark] final class StateLocation(
     pinned = () => namedByCheckpoints,
     merged = settings.fileMerging.map { _ =>
       new MergedDestination(() => sharing.get.merger, storeId.folder, files, () => files.makeFolder())
-    },
-    leftOpen = leftOpen
+    }
   )
 
   private def near: NearFolder = {
