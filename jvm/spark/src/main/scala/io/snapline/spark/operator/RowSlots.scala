@@ -86,7 +86,11 @@ private final class SlotsByWord(word: InternalRow => Long, at: Int, keyOf: Inter
     }
 
   override def clear(): Unit = {
-    Arrays.fill(places, 0)
+    // What a large epoch needed is not gone through for a small one.
+    if (places.length > SlotsByWord.Kept) {
+      words = new Array[Long](SlotsByWord.Least)
+      places = new Array[Int](SlotsByWord.Least)
+    } else Arrays.fill(places, 0)
     count = 0
   }
 }
@@ -96,6 +100,9 @@ private object SlotsByWord {
   /** Places: 12 bytes each, of which half are in use at most. */
   private val Least = 1 << 10
   private val Most = 1 << 18
+
+  /** No more than this is kept from one epoch to the next. */
+  private val Kept = 1 << 14
 
   /** Odd, without a pattern: keys in a row, or multiples of something, are spread. */
   private val Mix = 0x9e3779b97f4a7c15L
