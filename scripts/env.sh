@@ -25,7 +25,7 @@ export SNAPLINE_SPARK=${SNAPLINE_SPARK:-${SPARK_RELEASES[0]}} VENV=.venv
 locked() {
   mkdir -p target
   if command -v flock >/dev/null; then
-    (flock 9 && "${@:2}" 9>&-) 9>"target/$1.lock"
+    ({ flock -n 9 || { say "Waiting for another $1 in this tree" && flock 9; }; } && "${@:2}" 9>&-) 9>"target/$1.lock"
   else
     "${@:2}"
   fi
