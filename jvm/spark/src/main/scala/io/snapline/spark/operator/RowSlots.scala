@@ -66,10 +66,10 @@ private final class SlotsByWord(word: InternalRow => Long, at: Int, keyOf: Inter
     i
   }
 
-  private def remember(at: Int, wanted: Long, slot: Int): Unit =
+  private def remember(free: Int, wanted: Long, slot: Int): Unit =
     if (count < places.length / 2) {
-      words(at) = wanted
-      places(at) = slot + 1
+      words(free) = wanted
+      places(free) = slot + 1
       count += 1
     } else if (places.length < SlotsByWord.Most) {
       val (oldWords, oldPlaces) = (words, places)

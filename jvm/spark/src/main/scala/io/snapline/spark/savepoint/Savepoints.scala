@@ -111,7 +111,7 @@ object Savepoints {
     SessionInternals.in(session, rows).write.options(compression).parquet(folder)
   }
 
-  /** A savepoint is waited for: the level that is fastest, at a few per cent of the size. */
+  /** A savepoint is waited for: less time than at the level Spark takes, for a few per cent of the size. */
   private val compression = Map("compression" -> "zstd", "parquet.compression.codec.zstd.level" -> "1")
 
   private val exactTimes = Map(
