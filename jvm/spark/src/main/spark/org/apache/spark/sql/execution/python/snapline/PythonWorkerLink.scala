@@ -1,6 +1,7 @@
 package org.apache.spark.sql.execution.python.snapline
 
 import java.io.{ByteArrayOutputStream, DataInputStream, DataOutputStream, EOFException, IOException, InputStream}
+import java.net.StandardSocketOptions
 import java.nio.ByteBuffer
 import java.nio.channels.SelectionKey
 import java.util.concurrent.atomic.AtomicBoolean
@@ -115,6 +116,10 @@ private final class DuplexSocket(worker: PythonWorker) extends InputStream {
   private val arrived = mutable.Queue.empty[ByteBuffer]
   private var arrivedBytes = 0L
 
+  // Else the last packet of a frame waits up to 40 ms for the acknowledgement of the one before. A Unix socket has no such option.
+  if (worker.channel.supportedOptions().contains(StandardSocketOptions.TCP_NODELAY))
+    worker.channel.setOption[java.lang.Boolean](StandardSocketOptions.TCP_NODELAY, true): Unit
+
   def write(buffers: Array[ByteBuffer]): Unit = {
     pending ++= buffers.filter(_.hasRemaining)
     var stuck = false
@@ -130,12 +135,13 @@ private final class DuplexSocket(worker: PythonWorker) extends InputStream {
     }
   }
 
+  /** All buffers of a frame go out in one call: each call is a packet of its own. */
   private def drain(): Unit =
     try {
       var took = true
       while (took && pending.nonEmpty) {
-        took = worker.channel.write(pending.front) > 0
-        if (!pending.front.hasRemaining) pending.dequeue(): Unit
+        took = worker.channel.write(pending.toArray) > 0
+        pending.dropWhileInPlace(!_.hasRemaining): Unit
       }
     } catch {
       // A worker that has failed reads no more. Why it failed is still to be read, and matters more than the broken pipe.
