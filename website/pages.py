@@ -7,6 +7,7 @@ link to code may have a title: a text of the file, as a rule the name of a test.
 import html
 import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -14,6 +15,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+sys.path.insert(0, str(Path(__file__).parent))
+from diagrams import drawn
 
 TOP = Path(__file__).parents[1]
 DOCS = TOP / "docs"
@@ -56,6 +60,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    # A page of code may hold sources of diagrams as text.
+    if _origins[page.file.src_uri].suffix == ".md":
+        markdown = drawn(markdown)
     origin = _origins[page.file.src_uri]
     here = PurePosixPath(page.file.src_uri).parent
 

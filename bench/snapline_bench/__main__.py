@@ -1,16 +1,17 @@
 """`bench/run NAME [--reps N] [--quick]`: runs a bench, stores its result as JSON, prints its tables. `bench/run all`
-runs every bench, and makes one report."""
+runs every bench, and makes one report. `bench/run page` writes docs/benchmarks.md from the runs that were recorded."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
 
-from snapline_bench import everything, machine
+from snapline_bench import everything, machine, published, record
 from snapline_bench.bench import BENCHES, Bench
 from snapline_bench.goal import Goal
 from snapline_bench.report import medians_of, show, state_parts
@@ -25,6 +26,10 @@ def main() -> None:
     if args.name == "all":
         only = args.only.split(",") if args.only else list(BENCHES)
         raise SystemExit(everything.run(ROOT, only, args.quick, args.minutes, args.fresh))
+    if args.name == "page":
+        for path in published.write():
+            print(path.relative_to(ROOT))
+        return
     bench = BENCHES[args.name]
     if args.show is not None:
         show(bench, json.loads(args.show.read_text())["runs"])
@@ -69,9 +74,16 @@ def run(bench: Bench, args: argparse.Namespace) -> None:
     show(bench, runs)
     if args.quick:
         print("quick sizes: the goals are about the full ones")
+    if args.record:
+        kept = record.record(bench, result, command_of(sys.argv[1:]), everything.commit(ROOT))
+        print(f"recorded: {kept.relative_to(ROOT)}; bench/run page writes docs/benchmarks.md from it")
     print(f"result: {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}")
     if rounds.failed:
         raise SystemExit(f"failed: {', '.join(sorted(rounds.failed))}")
+
+
+def command_of(words: list[str]) -> str:
+    return "bench/run " + " ".join(word for word in words if word != "--record")
 
 
 def stand(goal: Goal, value: float | None) -> dict[str, str | float | None]:
@@ -88,7 +100,7 @@ def stand(goal: Goal, value: float | None) -> dict[str, str | float | None]:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench/run", description=__doc__)
-    parser.add_argument("name", choices=["all", *sorted(BENCHES)])
+    parser.add_argument("name", choices=["all", "page", *sorted(BENCHES)])
     parser.add_argument("--reps", type=int, help="runs of each provider")
     parser.add_argument("--quick", action="store_true", help="smaller sizes: a look, not a figure to quote")
     parser.add_argument("--providers", help="which (or which engines), separated by commas; all without it")
@@ -109,6 +121,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", help="all: these benches, separated by commas")
     parser.add_argument("--fresh", action="store_true", help="all: anew, instead of going on with a run that stopped")
     parser.add_argument("--result", type=Path, metavar="FILE", help="where the result goes")
+    parser.add_argument("--record", action="store_true", help="publish this run: see bench/recorded")
     parser.add_argument("--show", type=Path, metavar="RESULT", help="print the tables of a stored result again")
     return parser.parse_args()
 

@@ -30,6 +30,9 @@ def commands(page: str) -> Iterator[list[str]]:
     )
     found += re.findall(r"`snapline ((?:checkpoints|savepoint|restore|doctor)\b[^`]*)`", text(page))
     for line in found:
+        # Usage lines of the generated page, which names every command and option there is.
+        if "[OPTIONS]" in line:
+            continue
         # Alternatives stand for one of them; figures of speech end a command.
         words = shlex.split(line, comments=True)
         for word in words[1].split("|") if len(words) > 1 and "|" in words[1] else [None]:

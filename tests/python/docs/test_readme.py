@@ -1,0 +1,57 @@
+"""The README: short, true to the generated figures, and with a program that runs as it stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from .pages import TOP, code, prose, sections, text
+
+MOST_WORDS = 800
+DEADLINE_S = 120
+
+
+def test_it_is_read_in_four_minutes() -> None:
+    assert len(text("README.md").split()) <= MOST_WORDS
+
+
+def test_every_figure_stands_in_the_generated_page() -> None:
+    figures = sections("README.md", 2)["Figures"]
+    cells = [line.split("|")[2:-1] for line in figures.splitlines() if line.startswith("|")][2:]
+    told = set(re.findall(r"\d[\d,.]*", " ".join(cell for row in cells for cell in row)))
+    assert len(told) >= 10
+    known = set(re.findall(r"\d[\d,.]*", prose("docs/benchmarks.md")))
+    assert told <= known, f"not on docs/benchmarks.md: {sorted(told - known)}"
+
+
+def test_the_program_runs_as_it_stands(tmp_path: Path) -> None:
+    """Until its second batch is printed; it would go on for ever."""
+    program = code("README.md", "python")[0]
+    assert len(program.strip().splitlines()) <= 18
+    (tmp_path / "program.py").write_text(program)
+    environment = {**os.environ, "PYTHONPATH": str(TOP / "python" / "src"), "PYSPARK_PYTHON": sys.executable}
+    with subprocess.Popen(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        timer = threading.Timer(DEADLINE_S, process.kill)
+        timer.start()
+        assert process.stdout is not None
+        printed = ""
+        try:
+            for line in process.stdout:
+                printed += line
+                if re.match(r"\|\s*\d+\|\s*\d+\|", line):
+                    break
+        finally:
+            timer.cancel()
+            process.kill()
+    assert re.search(r"\|user\|clicks\|\n.*\n\|\s*\d+\|\s*\d+\|", printed), printed[-3000:]
