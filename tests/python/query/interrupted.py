@@ -67,16 +67,15 @@ def by_the_keyboard(spark: SparkSession, folder: Path) -> None:
 def by_stop(spark: SparkSession, folder: Path) -> None:
     """Of a query that is being started again after a failure."""
     (folder / "spin").unlink()
-    query = start(spark, folder, restart=snapline.FixedDelayRestart(5, timedelta(0)))
+    query = start(spark, folder, restart=snapline.FixedDelayRestart(attempts=5, delay=3.0))
     query.processAllAvailable()
     (folder / "fail").touch()
-    (folder / "spin").touch()
-    (folder / "spin").rename(folder / "later")
     add(spark, folder, 3)
     deadline = time.monotonic() + 60
     while not query.restarts and time.monotonic() < deadline:
         time.sleep(0.01)
-    (folder / "later").rename(folder / "spin")
+    # It waits before it starts again.
+    (folder / "spin").touch()
     pids = spinners(folder)
     ended = threading.Thread(target=query.stop, daemon=True)
     ended.start()

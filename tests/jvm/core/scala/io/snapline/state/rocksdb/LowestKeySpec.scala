@@ -19,7 +19,13 @@ class LowestKeySpec extends AnyFunSuite {
   private def withFamily(body: (RocksDbBackend, ColumnFamily) => Unit): Unit = {
     val root = Files.createTempDirectory("snapline-lowest").toFile
     val backend =
-      new RocksDbBackend(new File(root, "db"), false, RocksDbSettings(), new RocksDbMemory(16L << 20), new PageMemory(4L << 20))
+      new RocksDbBackend(
+        new File(root, "db"),
+        false,
+        RocksDbSettings(),
+        new RocksDbMemory(16L << 20),
+        new PageMemory(4L << 20)
+      )
     try {
       backend.beginChanges(nowhere)
       body(backend, backend.createFamily("timers", keyGroups = false, multi = false, internal = true))

@@ -34,7 +34,8 @@ class ChunkBytesSpec extends AnyFunSuite {
   private def rows(keys: Seq[Long], length: Int): Seq[UnsafeRow] =
     keys.map(k => toRow(InternalRow(k, text(length))).copy())
 
-  private final class Given(store: StateStore, states: Seq[StateSpec], mode: String = KeyedSpec.Element) extends AutoCloseable {
+  private final class Given(store: StateStore, states: Seq[StateSpec], mode: String = KeyedSpec.Element)
+      extends AutoCloseable {
     val spec = KeyedSpec("wide", mode, states, Nil, Nil, None, None)
     val limits = ExchangeLimits(1000000, 1L << 30, 10000, 10000, 100, bound)
     val setup =
@@ -58,14 +59,14 @@ class ChunkBytesSpec extends AnyFunSuite {
       val reader = access.reader(Frame.RowsPart, wide.add("__slot", IntegerType))
       val found = mutable.ArrayBuffer.empty[(Seq[Long], Int)]
       try while (chunks.hasRows) {
-        val (builder, meta, end) = chunks.next(RowLimit.None)
-        val bytes = builder.build(meta).flatMap(_.array)
-        val frame = Frame.read(java.util.Arrays.copyOfRange(bytes, 4, bytes.length))
-        val part = (0 until frame.parts).find(frame.id(_) == Frame.RowsPart).get
-        val batch = reader.read(frame, part)
-        found += (0 until batch.numRows()).map(batch.getRow(_).getLong(0)) -> builder.size
-        if (end) chunks.endEpoch()
-      }
+          val (builder, meta, end) = chunks.next(RowLimit.None)
+          val bytes = builder.build(meta).flatMap(_.array)
+          val frame = Frame.read(java.util.Arrays.copyOfRange(bytes, 4, bytes.length))
+          val part = (0 until frame.parts).find(frame.id(_) == Frame.RowsPart).get
+          val batch = reader.read(frame, part)
+          found += (0 until batch.numRows()).map(batch.getRow(_).getLong(0)) -> builder.size
+          if (end) chunks.endEpoch()
+        }
       finally {
         reader.close()
         chunks.writers.foreach(_.close())
@@ -137,7 +138,11 @@ class ChunkBytesSpec extends AnyFunSuite {
       store.putList(keyRow(1), Array.fill(50)(textRow(1000)), list.name)
       val stored = map.storedKey(key)
       (0L until 50L).foreach { i =>
-        store.put(UnsafeProjection.create(stored).apply(InternalRow(InternalRow(1L), InternalRow(i))).copy(), textRow(1000), map.name)
+        store.put(
+          UnsafeProjection.create(stored).apply(InternalRow(InternalRow(1L), InternalRow(i))).copy(),
+          textRow(1000),
+          map.name
+        )
       }
       val sent = given0.chunks(rows(Seq(1L), 5))
       assert(sent.map(_._1) == Seq(Seq(1L)) && sent.head._2 < 2000)
@@ -160,7 +165,11 @@ class ChunkBytesSpec extends AnyFunSuite {
     withStore(value) { (store, given0) =>
       (0L until 100L).foreach { k =>
         store.put(keyRow(k), textRow(900), value.name)
-        store.put(new TimeOrderedRows(key, "expiryTimestampMs", "key").key(k / 4, keyRow(k)), new TimeOrderedRows(key, "a", "b").empty, Timers.family(Timers.EventTime))
+        store.put(
+          new TimeOrderedRows(key, "expiryTimestampMs", "key").key(k / 4, keyRow(k)),
+          new TimeOrderedRows(key, "a", "b").empty,
+          Timers.family(Timers.EventTime)
+        )
       }
       val feed = given0.feed(Iterator.empty)
       val fired = mutable.ArrayBuffer.empty[(Long, Long)]
@@ -181,10 +190,23 @@ class ChunkBytesSpec extends AnyFunSuite {
     }
   }
 
+  test("late rows count as well: they are kept until the chunk is sent") {
+    withStore() { (_, given0) =>
+      var diverted = 0
+      val feed = given0.feed(rows(Seq.fill(500)(1L), 1500).iterator, new LateRule(_ => true, _ => diverted += 1))
+      feed.next(RowLimit.None): Unit
+      assert(diverted > 0 && diverted <= 1 + bound / 1500 && feed.taken == diverted)
+      feed.writers.foreach(_.close())
+    }
+  }
+
   test("a row or a value above every bound is an error that names it") {
     withStore(value) { (store, given0) =>
       val large = (ExchangeLimits.MostBytes + 1000).toInt
-      val row = intercept[StateTooLarge](given0.chunks(Seq(toRow(InternalRow(1L, UTF8String.fromBytes(new Array[Byte](large)))))))
+      val row = intercept[StateTooLarge](given0.chunks(Seq(toRow(InternalRow(
+        1L,
+        UTF8String.fromBytes(new Array[Byte](large))
+      )))))
       assert(row.getMessage.contains("column text") && row.getMessage.contains(ExchangeLimits.MostBytes.toString))
     }
   }

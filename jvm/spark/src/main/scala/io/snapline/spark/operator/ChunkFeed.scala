@@ -63,9 +63,11 @@ final class ChunkFeed(
     var count = 0
     var bytes = 0L
     var fits = true
-    while (fits && count < most && rows.hasNext && !full) {
+    while (fits && bytes < limits.chunkBytes && count < most && rows.hasNext && !full) {
       val row = rows.head
       if (late.isLate(row)) {
+        // It may wait for its turn in a side output.
+        bytes += rowSize.ofAny(row)
         late.divert(rows.next())
         count += 1
       } else {

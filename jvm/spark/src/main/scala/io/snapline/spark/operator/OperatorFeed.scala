@@ -38,7 +38,7 @@ final class OperatorFeed(
     } else if (broadcast.hasNext) {
       limit.sent(0)
       val writer = broadcastWriter.get
-      val size = new RowSize(s"a row of the broadcast stream", broadcastSchema.get)
+      val size = new RowSize("a row of the broadcast stream", broadcastSchema.get)
       var bytes = 0L
       while (writer.rows < limits.chunkRows && bytes < limits.chunkBytes && broadcast.hasNext) {
         val row = broadcast.next()

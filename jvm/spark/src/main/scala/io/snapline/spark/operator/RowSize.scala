@@ -10,16 +10,20 @@ final class RowSize(what: String, schema: StructType) {
 
   /** Refuses a row that cannot travel, and names its largest column. */
   def of(row: InternalRow): Int = {
-    val bytes = row match {
-      case raw: UnsafeRow => raw.getSizeInBytes
-      case other => toRaw(other).getSizeInBytes
-    }
-    if (bytes > ExchangeLimits.MostBytes) throw ExchangeLimits.tooLarge(s"$what, most of it in column ${widest(row)},", bytes.toLong)
+    val bytes = ofAny(row)
+    if (bytes > ExchangeLimits.MostBytes)
+      throw ExchangeLimits.tooLarge(s"$what, most of it in column ${widest(row)},", bytes.toLong)
     bytes
   }
 
-  private def widest(row: InternalRow): String = schema.indices.maxBy { i =>
-    UnsafeProjection.create(StructType(schema.fields.slice(i, i + 1)))
+  def ofAny(row: InternalRow): Int = row match {
+    case raw: UnsafeRow => raw.getSizeInBytes
+    case other => toRaw(other).getSizeInBytes
+  }
+
+  private def widest(row: InternalRow): String = {
+    def alone(i: Int): Int = UnsafeProjection.create(StructType(schema.fields.slice(i, i + 1)))
       .apply(InternalRow(row.get(i, schema(i).dataType))).getSizeInBytes
-  } match { case i => schema(i).name }
+    schema(schema.indices.maxBy(alone)).name
+  }
 }
