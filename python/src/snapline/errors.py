@@ -95,10 +95,10 @@ class QueryTakenOver(SnaplineError):
 
 
 class StateTooLarge(SnaplineError):
-    """State has passed a limit. Operator action: raise the limit the message names, or use another backend."""
+    """State, or a row or value that has to travel, has passed a limit. Operator action: do as the message says."""
 
     code = "SNAPLINE-TOO-LARGE"
-    summary = "The state is too large."
+    summary = "A limit of size has been passed."
 
 
 class StoreClosed(SnaplineError):

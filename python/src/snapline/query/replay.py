@@ -14,9 +14,14 @@ from snapline.query.recovery import Recovery
 from snapline.query.start_settings import starting_with
 
 if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _log = logging.getLogger(__name__)
+
+
+class ReplayStopped(Exception):
+    """The query was stopped while a batch of it was run again. The next start goes on with that batch."""
 
 
 class BatchReplay:
@@ -45,13 +50,25 @@ class BatchReplay:
         self._settings = settings
         self._forced = forced
         self.rows: dict[int, int] = {}
+        self._query: StreamingQuery | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Ends the batch that is run, and every later one at its start. From any thread: the function may never come
+        back by itself."""
+        self._stopped = True
+        query = self._query
+        if query is not None:
+            query.stop()
 
     def __call__(self, batch: int) -> None:
         """
         Raises:
             StateNotFound: its input is gone.
             StreamingQueryException: it failed otherwise.
+            ReplayStopped: by :meth:`stop`.
         """
+        self._check_going_on(batch)
         missing = self._input.missing(batch)
         if missing:
             lost = files_are_lost(batch, missing)
@@ -67,14 +84,24 @@ class BatchReplay:
             .trigger(once=True)
         )
         with starting_with(self._df.sparkSession.conf, self._settings):
-            query = writer.start()
+            query = self._query = writer.start()
         try:
-            query.awaitTermination()
+            # One who stopped it before now has not seen the query.
+            if not self._stopped:
+                query.awaitTermination()
             self.rows[batch] = sum(progress.numInputRows for progress in query.recentProgress)
         except Exception as e:
+            if self._stopped:
+                raise ReplayStopped(f"batch {batch} was being run again.") from e
             expired = input_is_lost(batch, e)
             if expired is None:
                 raise
             raise expired from e
         finally:
+            self._query = None
             query.stop()
+        self._check_going_on(batch)
+
+    def _check_going_on(self, batch: int) -> None:
+        if self._stopped:
+            raise ReplayStopped(f"batch {batch} was to be run again.")

@@ -51,15 +51,16 @@ class Runs:
         self.report: RecoveryReport | None = None
         sink = SinkLog.of(writer, path, table, files)
         self.driver = self._register()
+        self._replay = BatchReplay(
+            writer, files, location, self.driver, self._recovery, {**LONG_LOGS, **self._of_query}, config.forced
+        )
         self._state = StateRecovery(
             writer,
             files,
             sink,
             self.driver,
             self._recovery,
-            BatchReplay(
-                writer, files, location, self.driver, self._recovery, {**LONG_LOGS, **self._of_query}, config.forced
-            ),
+            self._replay,
             config.prefer_checkpoint_for_recovery,
         )
 
@@ -165,6 +166,10 @@ class Runs:
         chosen = None if restore is None else self._state.chosen(restore)
         self.claim()
         self.report = self._state.run(chosen) or self.report
+
+    def stop_replay(self) -> None:
+        """For good, and from any thread: a :meth:`begin` under way fails with what it runs again."""
+        self._replay.stop()
 
     def claim(self) -> None:
         """Before anything is changed in the folder: from here on it is this driver's, until another one claims it.

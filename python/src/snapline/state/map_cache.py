@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from snapline.state.source import Changes, Entry, StateSource
+from snapline.state.source import Changes, Entry, StateSource, needs_index
 from snapline.state.weight import average_weight
 
 
@@ -173,12 +173,12 @@ class TtlMapCache(MapCache):
     def __init__(self, source: StateSource) -> None:
         super().__init__(source)
         self.expiries: list[dict[Any, int | None]] = []
-        self._stored: list[set[Any]] = []
+        self._stored: list[dict[Any, int | None]] = []
 
     def begin(self, count: int, is_whole: bool) -> None:
         super().begin(count, is_whole)
         self.expiries.extend({} for _ in range(count))
-        self._stored.extend(set() for _ in range(count))
+        self._stored.extend({} for _ in range(count))
 
     def load(
         self, slots: Sequence[int], keys: Sequence[Any], values: Sequence[Any], expiries: Sequence[int | None] | None
@@ -190,7 +190,7 @@ class TtlMapCache(MapCache):
     def _take(self, slot: int, entry: Entry) -> None:
         super()._take(slot, entry)
         self.expiries[slot][entry.key] = entry.expiry
-        self._stored[slot].add(entry.key)
+        self._stored[slot][entry.key] = entry.expiry
 
     def _entry(self, slot: int, key: Any) -> Entry:
         return Entry(key, self.entries[slot][key], self.expiries[slot][key])
@@ -202,8 +202,9 @@ class TtlMapCache(MapCache):
         expiries: list[int | None] = []
         created: list[bool | None] = []
         for slot, op, key in zip(found.slots, found.ops, found.keys, strict=True):
-            expiries.append(self.expiries[slot][key] if op == 0 else None)
-            created.append(key not in self._stored[slot] if op == 0 else None)
+            expiry = self.expiries[slot][key] if op == 0 else None
+            expiries.append(expiry)
+            created.append(needs_index(expiry, self._stored[slot].get(key)) if op == 0 else None)
         return found._replace(expiries=expiries, created=created)
 
     def reset(self) -> None:

@@ -102,6 +102,7 @@ class Operator:
             "time_zone": self._zone,
             "streaming": not time.is_bounded,
             "max_prefetch": self._bounds.max_prefetch,
+            "chunk_bytes": self._bounds.chunk_bytes,
             "time_left_ms": None,
         }
         return Frame(ToWorker.SETUP, meta, {part: schema.serialize() for part, schema in self.schemas.items()})

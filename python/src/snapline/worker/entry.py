@@ -8,6 +8,7 @@ import socket
 from typing import Any, BinaryIO
 
 from snapline.worker.frames import Connection
+from snapline.worker.hangup import HangupWatch
 from snapline.worker.job import Job
 from snapline.worker.worker import Worker
 
@@ -43,8 +44,9 @@ class Task:
         connection = Connection(self._infile, outfile)
         worker = Worker(self._job, connection)
         try:
-            while worker.handle(connection.read()):
-                pass
+            with HangupWatch(self._infile):
+                while worker.handle(connection.read()):
+                    pass
         except BaseException:
             worker.abandon()
             raise

@@ -21,6 +21,7 @@ from snapline.worker.decode import decoder
 from snapline.worker.encode import ColumnEncoder
 from snapline.worker.frames import OPERATOR_CHANGES_PART, OPERATOR_PART, Frame, message_of
 from snapline.worker.pickles import pickle_all, unpickle
+from snapline.worker.pieces import pieces
 
 #: Changes of one state in one frame, in rows and in bytes.
 _MAX_ROWS = 10_000
@@ -110,6 +111,5 @@ class _Wire:
             "v": self._encode_value(values),
         }
         whole = pa.record_batch([columns[name] for name in self._schema.names], schema=self._schema)
-        rows = max(1, min(_MAX_ROWS, _MAX_BYTES * len(whole) // max(1, whole.nbytes)))
-        for start in range(0, len(whole), rows):
-            yield whole.slice(start, rows)
+        for start in range(0, len(whole), _MAX_ROWS):
+            yield from pieces(whole.slice(start, _MAX_ROWS), _MAX_BYTES, f"an entry of state {self.spec.name}")

@@ -12,19 +12,20 @@ from snapline.functions.output_tag import OutputTag
 from snapline.worker.columnar import conform, to_table
 from snapline.worker.encode import ColumnEncoder, transpose
 from snapline.worker.frames import OUTPUT_PART, ToOperator, Transport, message_of
-
-#: Rows that are gathered before they are sent.
-LIMIT = 10_000
+from snapline.worker.pieces import LIMIT, Gauge, pieces
 
 
 class Outputs:
     """Rows of the result and of the side outputs.
 
     Attributes:
-        rows: of the result; who appends to it calls :meth:`flush_rows` when there are LIMIT of them.
+        rows: of the result; who appends to it calls :meth:`flush_rows` when ``gauge`` says that it is full.
+        gauge: of these rows.
     """
 
-    def __init__(self, schema: pa.Schema, columns: int, tags: Sequence[str], transport: Transport) -> None:
+    def __init__(
+        self, schema: pa.Schema, columns: int, tags: Sequence[str], transport: Transport, most_bytes: int
+    ) -> None:
         self._schema = schema
         self._transport = transport
         self._main = pa.schema([schema.field(i) for i in range(columns)])
@@ -34,6 +35,10 @@ class Outputs:
         self._sides: dict[str, list[Any]] = {tag: [] for tag in tags}
         self._batches: list[pa.RecordBatch] = []
         self._batch_rows = 0
+        self._batch_bytes = 0
+        self._most_bytes = most_bytes
+        self.gauge = Gauge(most_bytes, self._main.types)
+        self._side_gauges = {tag: Gauge(most_bytes, [schema.field(tag).type]) for tag in tags}
 
     def emit(self, tag: OutputTag, value: Any) -> None:
         """Takes a row of a side output."""
@@ -44,7 +49,8 @@ class Outputs:
                 "give the tag to process(..., side_outputs=[tag]).",
             )
         rows.append(value)
-        if len(rows) >= LIMIT:
+        gauge = self._side_gauges[tag.name]
+        if len(rows) >= gauge.limit and gauge.is_full(rows):
             self._flush_side(tag.name, rows)
 
     def extend(self, rows: Iterable[Any]) -> None:
@@ -57,14 +63,15 @@ class Outputs:
                 self._add_table(table)
             else:
                 self.rows.append(each)
-                if len(self.rows) >= LIMIT:
+                if len(self.rows) >= self.gauge.limit and self.gauge.is_full(self.rows):
                     self.flush_rows()
 
     def _add_table(self, table: pa.Table) -> None:
         for batch in conform(table, self._main).to_batches():
             self._batches.append(batch)
             self._batch_rows += batch.num_rows
-        if self._batch_rows >= LIMIT:
+            self._batch_bytes += batch.nbytes
+        if self._batch_rows >= LIMIT or self._batch_bytes >= self._most_bytes:
             self._flush_batches()
 
     def emit_table(self, tag: OutputTag, value: Any) -> None:
@@ -99,6 +106,7 @@ class Outputs:
         arrays = [encode(values) for encode, values in zip(self._encoders, columns, strict=True)]
         self._send_main(arrays, len(rows))
         rows.clear()
+        self.gauge.reset()
 
     def _flush_batches(self) -> None:
         # Batches of one key each are small: they travel as one.
@@ -107,10 +115,12 @@ class Outputs:
             self._send_main(batch.columns, batch.num_rows)
         self._batches.clear()
         self._batch_rows = 0
+        self._batch_bytes = 0
 
     def _flush_side(self, tag: str, rows: list[Any]) -> None:
         self._send_side(tag, self._side_encoders[tag](rows))
         rows.clear()
+        self._side_gauges[tag].reset()
 
     def _send_main(self, arrays: Sequence[pa.Array], count: int) -> None:
         rest = [pa.nulls(count, self._schema.field(i).type) for i in range(len(arrays), len(self._schema))]
@@ -120,5 +130,5 @@ class Outputs:
         self._send([array if field.name == tag else pa.nulls(len(array), field.type) for field in self._schema])
 
     def _send(self, arrays: Sequence[pa.Array]) -> None:
-        message = message_of(pa.record_batch(arrays, schema=self._schema))
-        self._transport.send(ToOperator.OUTPUT, {}, [(OUTPUT_PART, message)])
+        for batch in pieces(pa.record_batch(arrays, schema=self._schema), self._most_bytes, "a row of the output"):
+            self._transport.send(ToOperator.OUTPUT, {}, [(OUTPUT_PART, message_of(batch))])

@@ -44,6 +44,7 @@ from snapline.worker.keys import SlotKeys
 from snapline.worker.loops import Parts, RowLoop
 from snapline.worker.operator_states import OperatorStates
 from snapline.worker.outputs import Outputs
+from snapline.worker.pieces import pieces
 from snapline.worker.remote_state import RemoteState
 from snapline.worker.time_limit import TimeLimit
 from snapline.worker.timers import Timer, Timers
@@ -114,11 +115,17 @@ class _Task:
         self._time = time
         self._partition, self._partitions, self._batch = meta["partition"], meta["partitions"], meta["batch_id"]
         requests = count()
-        self._states = [RemoteState(i, spec, schemas, transport, requests) for i, spec in enumerate(job.plan.states)]
+        self._states = [
+            RemoteState(i, spec, schemas, transport, requests, meta["chunk_bytes"])
+            for i, spec in enumerate(job.plan.states)
+        ]
+        self._chunk_bytes = meta["chunk_bytes"]
         self._operator = OperatorStates(job.plan.operator_states, schemas)
         self._keys = SlotKeys(schemas[KEYS_PART])
         self._timers = Timers()
-        self._outputs = Outputs(schemas[OUTPUT_PART], len(job.columns), job.side_outputs, transport)
+        self._outputs = Outputs(
+            schemas[OUTPUT_PART], len(job.columns), job.side_outputs, transport, meta["chunk_bytes"]
+        )
         kind = job.plan.kind
         timers = self._timers if kind.is_keyed else NoTimers()
         service = TimerService(timers, cursor, time, zone_of(meta["time_zone"]))
@@ -142,6 +149,7 @@ class _Task:
             time=time,
             zone=meta["time_zone"],
             limit=limit,
+            chunk_bytes=meta["chunk_bytes"],
         )
         self._timer_loop = TimerLoop(parts)
         loops = _LOOPS if kind.is_keyed else _UNKEYED_LOOPS
@@ -222,7 +230,8 @@ class _Task:
                 self._transport.send(ToOperator.CHANGES, {}, [part])
         timers = self._timers.changes(self._schemas[TIMER_CHANGES_PART])
         if timers is not None:
-            self._transport.send(ToOperator.CHANGES, {}, [(TIMER_CHANGES_PART, message_of(timers))])
+            for batch in pieces(timers, self._chunk_bytes, "a timer"):
+                self._transport.send(ToOperator.CHANGES, {}, [(TIMER_CHANGES_PART, message_of(batch))])
         self._timers.reset()
         self._keys.reset()
 

@@ -51,7 +51,7 @@ final class StorageFailure(found: String, action: String, cause: Throwable = nul
 final class QueryTakenOver(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-TAKEN-OVER", found, action, cause)
 
-/** State has passed a limit that was set for it. */
+/** State has passed a limit that was set for it, or a row or value is larger than what can travel. */
 final class StateTooLarge(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-TOO-LARGE", found, action, cause)
 

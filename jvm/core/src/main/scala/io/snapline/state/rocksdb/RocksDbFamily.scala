@@ -19,6 +19,8 @@ private[rocksdb] final class RocksDbFamily(
   private val table = backend.table
   @volatile private var handle: ColumnFamilyHandle = _
 
+  private[rocksdb] val lowest = new LowestKey
+
   /** Maintained by put and delete, set by a restore. */
   private var keys = 0L
 
@@ -142,6 +144,7 @@ private[rocksdb] final class RocksDbFamily(
 
   private def change(op: Int, key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit = {
     backend.puts += 1
+    lowest.put(key, ko, kl)
     val hash = RowIndex.hash(id, key, ko, kl)
     val slot = table.find(hash, id, key, ko, kl)
     val was = if (slot >= 0) present(slot) else existsBelow(key, ko, kl)

@@ -68,6 +68,7 @@ final case class TaskSetup(
       "streaming" -> JBool(streaming),
       "event_time_column" -> eventTime.fold[JValue](JNull)(JInt(_)),
       "max_prefetch" -> JInt(limits.maxPrefetch),
+      "chunk_bytes" -> JInt(limits.chunkBytes),
       "time_left_ms" -> timeLeftMs.fold[JValue](JNull)(JInt(_))
     )
   )
