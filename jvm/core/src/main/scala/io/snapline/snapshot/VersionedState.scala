@@ -131,7 +131,8 @@ final class VersionedState(
 
   private def begin(version: Long, interval: Boolean): Unit = {
     val ref = VersionRef(version + 1, clock.next())
-    writer = new ChangelogWriter(if (interval) loader.own else storage, ref, settings.compress, settings.changelog)
+    val target = if (interval) loader.own else storage
+    writer = new ChangelogWriter(target, ref, settings.compress, settings.changelog, shown = !interval)
     held.backend.beginChanges(writer)
     changesAtBegin = held.backend.changeCount
     held.backend.trim()

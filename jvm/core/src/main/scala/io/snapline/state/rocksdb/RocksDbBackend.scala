@@ -102,7 +102,10 @@ final class RocksDbBackend(
 
   // ---- changes
 
-  override def beginChanges(to: ChangeSink): Unit = sink = to
+  override def beginChanges(to: ChangeSink): Unit = {
+    sink = to
+    table.eachChange = to.eachChange
+  }
 
   override def cutChanges(): Unit = {
     if (table.current != null) writeOut(table.current)

@@ -150,7 +150,7 @@ private[rocksdb] final class RocksDbFamily(
     val was = if (slot >= 0) present(slot) else existsBelow(key, ko, kl)
     // Nothing to append to, and no older piece that may still be on its way: the piece is the value.
     val first = op == Op.Merge && !was
-    table.log(slot, hash, if (first) Op.Put else op, id, key, ko, kl, value, vo, vl)
+    table.log(slot, hash, if (first) Op.Put else op, id, key, ko, kl, value, vo, vl, first)
     if (!was) keyCount += 1
   }
 
@@ -162,7 +162,7 @@ private[rocksdb] final class RocksDbFamily(
     if (was) {
       table.log(slot, hash, Op.Delete, id, key, offset, length, null, 0, 0)
       keyCount -= 1
-    }
+    } else table.logNothingDeleted(id, key, offset, length)
     was
   }
 
