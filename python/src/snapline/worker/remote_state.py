@@ -17,7 +17,7 @@ from snapline.state.spec import StateSpec
 from snapline.worker.decode import decoder
 from snapline.worker.encode import ColumnEncoder
 from snapline.worker.frames import CHANGES_PART, NOT_SENT_PART, STATE_PART, Frame, ToOperator, Transport, message_of
-from snapline.worker.pickles import pickle_all, unpickle
+from snapline.worker.pickles import kept_pickles, pickle_all
 
 #: Changes of one state in one frame.
 _MAX_ROWS = 100_000
@@ -38,7 +38,7 @@ class RemoteState:
         self._changes = schemas[CHANGES_PART + index]
         self._schemas = schemas
         names = self._state.names
-        self._decode_value = unpickle if spec.pickled else decoder(self._state.field("v").type)
+        self._decode_value = kept_pickles if spec.pickled else decoder(self._state.field("v").type)
         self._decode_key = decoder(self._state.field("k").type, as_key=True) if "k" in names else None
         what = f"state {spec.name}"
         self._encode_value: Callable[[Sequence[Any]], pa.Array] = (

@@ -115,17 +115,18 @@ class _Task:
         self._partition, self._partitions, self._batch = meta["partition"], meta["partitions"], meta["batch_id"]
         requests = count()
         self._states = [RemoteState(i, spec, schemas, transport, requests) for i, spec in enumerate(job.plan.states)]
-        self._operator = OperatorStates(job.plan.operator_states, schemas)
+        self._zone = zone = zone_of(meta["time_zone"])
+        self._operator = OperatorStates(job.plan.operator_states, schemas, zone)
         self._keys = SlotKeys(schemas[KEYS_PART])
         self._timers = Timers()
         self._outputs = Outputs(schemas[OUTPUT_PART], len(job.columns), job.side_outputs, transport)
         kind = job.plan.kind
         timers = self._timers if kind.is_keyed else NoTimers()
-        service = TimerService(timers, cursor, time, zone_of(meta["time_zone"]))
+        service = TimerService(timers, cursor, time, zone)
         context = make_context(kind, cursor, self._keys, self._outputs, service, self._operator.broadcast)
         self.function: Any = pickle.loads(job.plan.pickle)
         self._open = TaskContext(
-            {state.spec.name: state for state in self._states}, cursor, time, self._partition, self._partitions
+            {state.spec.name: state for state in self._states}, cursor, time, zone, self._partition, self._partitions
         )
         if not job.plan.operator_states:
             self._open_function()
@@ -150,7 +151,14 @@ class _Task:
 
     def _make_broadcast_loop(self, parts: Parts, service: TimerService, requests: Iterator[int]) -> BroadcastLoop:
         keyed = AllKeyedStates(
-            self._states, self._keys, parts.cursor, self._time, self._schemas, self._transport, requests
+            self._states,
+            self._keys,
+            parts.cursor,
+            self._time,
+            self._zone,
+            self._schemas,
+            self._transport,
+            requests,
         )
         states = self._operator.broadcast
         context = BroadcastContext(self._outputs, service, states, keyed if parts.job.plan.kind.is_keyed else None)
