@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from snapline.functions.metrics import MetricGroup
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.time import from_millis, to_millis
-from snapline.state.cursor import BEFORE_ALL, BatchTime, Cursor
+from snapline.state.cursor import BEFORE_ALL, NEVER, BatchTime, Cursor
 from snapline.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -96,12 +96,12 @@ class TimerService:
 
     def register_event_time_timer(self, time: int | datetime) -> None:
         """Has ``on_timer`` called when the watermark reaches the time. The same time twice is one timer."""
-        millis = time if type(time) is int else to_millis(time, self._zone)
+        millis = time if type(time) is int and BEFORE_ALL <= time <= NEVER else to_millis(time, self._zone)
         self._timers.register(self._cursor.slot, millis, EVENT)
 
     def register_processing_time_timer(self, time: int | datetime) -> None:
         """Has ``on_timer`` called in the first micro-batch at or after the time."""
-        millis = time if type(time) is int else to_millis(time, self._zone)
+        millis = time if type(time) is int and BEFORE_ALL <= time <= NEVER else to_millis(time, self._zone)
         self._timers.register(self._cursor.slot, millis, PROCESSING)
 
     def delete_event_time_timer(self, time: int | datetime) -> None:

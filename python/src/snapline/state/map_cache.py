@@ -89,6 +89,11 @@ class MapCache:
     def _take(self, slot: int, entry: Entry) -> None:
         self.entries[slot][entry.key] = entry.value
 
+    def all_of(self, slot: int) -> Iterator[Entry]:
+        """The entries that a whole map has when this begins, without those removed before it is their turn."""
+        entries = self.entries[slot]
+        return (self._entry(slot, key) for key in list(entries) if key in entries)
+
     def stream(self, slot: int) -> Iterator[Entry]:
         """All entries of a map that is not whole: the stored ones as they come, then what was put before it began.
 

@@ -139,8 +139,7 @@ class Exchange:
             batch = frame.batch(STATE_PART + index, self._schemas)
             assert batch is not None
             wanted = decoder(batch.schema.field("k").type, as_key=True)(batch.column("k"))
-            stored = state.get(key) or {}
-            found = [(each, stored[each]) for each in wanted if each in stored]
+            found = state.named(key, wanted)
             return Frame(ToWorker.FETCHED, {"request": request, "answered": len(wanted)}, dict(state.page(slot, found)))
         if not meta.get("next"):
             self._scans[request] = _pages(state.all_of(key), self._bounds.page_rows)

@@ -21,6 +21,7 @@ from snapline.worker.loops import Parts, RowLoop
 from snapline.worker.outputs import Outputs
 from snapline.worker.pieces import pieces
 from snapline.worker.timers import Timers
+from snapline.worker.zoned import to_zoned
 
 
 class ArrowLoop(RowLoop):
@@ -159,7 +160,7 @@ class _Sink:
         if not pa.types.is_timestamp(times.type):
             return times.cast(pa.int64()).to_numpy()
         if times.type.tz is None and zone_of(self._zone) is not None:
-            times = pc.assume_timezone(times, self._zone, ambiguous="earliest", nonexistent="latest")
+            times = to_zoned(times, self._zone)
         return times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64()).to_numpy() // 1000
 
     def emit_table(self, tag: OutputTag, value: Any) -> None:

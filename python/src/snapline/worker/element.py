@@ -93,13 +93,14 @@ class ElementLoop(RowLoop):
     def _run(self, rows: Iterable[tuple[int, Any]]) -> None:
         process, context, cursor, out = self._function.process_element, self._context, self._cursor, self._outputs.rows
         append, gauge = out.append, self._outputs.gauge
+        exact, take = self._outputs.taker.exact, self._outputs.taker.take
         row = None
         try:
             for cursor.slot, row in rows:
                 result = process(row, context)
                 if result is not None:
                     for each in result:
-                        append(each)
+                        append(each if type(each) is exact else take(each))
                         if len(out) >= gauge.limit and gauge.is_full(out):
                             self._outputs.flush_rows()
         except Exception as e:
@@ -109,13 +110,14 @@ class ElementLoop(RowLoop):
     def _run_timed(self, rows: Iterable[tuple[int, int | None, Any]]) -> None:
         process, context, cursor, out = self._function.process_element, self._context, self._cursor, self._outputs.rows
         append, gauge = out.append, self._outputs.gauge
+        exact, take = self._outputs.taker.exact, self._outputs.taker.take
         row = None
         try:
             for cursor.slot, cursor.timestamp, row in rows:
                 result = process(row, context)
                 if result is not None:
                     for each in result:
-                        append(each)
+                        append(each if type(each) is exact else take(each))
                         if len(out) >= gauge.limit and gauge.is_full(out):
                             self._outputs.flush_rows()
         except Exception as e:

@@ -1,4 +1,4 @@
-"""What the function gives back: gathered, converted and sent in pieces."""
+"""What the function gives back: taken as it is when it is given, gathered, converted and sent in pieces."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from snapline.worker.columnar import conform, to_table
 from snapline.worker.encode import ColumnEncoder, transpose
 from snapline.worker.frames import OUTPUT_PART, ToOperator, Transport, message_of
 from snapline.worker.pieces import LIMIT, Gauge, pieces
+from snapline.worker.row_taker import RowTaker
 
 
 class Outputs:
     """Rows of the result and of the side outputs.
 
     Attributes:
-        rows: of the result; who appends to it calls :meth:`flush_rows` when ``gauge`` says that it is full.
+        rows: of the result, as ``taker`` takes them. A caller that appends one calls :meth:`flush_rows` when ``gauge``
+            says that they are full.
         gauge: of these rows.
+        taker: of these rows.
     """
 
     def __init__(
@@ -31,6 +34,8 @@ class Outputs:
         self._main = pa.schema([schema.field(i) for i in range(columns)])
         self._encoders = [ColumnEncoder(f"column {field.name}", field.type) for field in self._main]
         self._side_encoders = {tag: ColumnEncoder(f"side output {tag}", schema.field(tag).type) for tag in tags}
+        self.taker = RowTaker("a row of the output", self._main)
+        self._side_takers = {tag: _side_taker(schema.field(tag)) for tag in tags}
         self.rows: list[Any] = []
         self._sides: dict[str, list[Any]] = {tag: [] for tag in tags}
         self._batches: list[pa.RecordBatch] = []
@@ -48,7 +53,7 @@ class Outputs:
                 f"a row for side output {tag.name}, which the query does not have.",
                 "give the tag to process(..., side_outputs=[tag]).",
             )
-        rows.append(value)
+        rows.append(self._side_takers[tag.name].take(value))
         gauge = self._side_gauges[tag.name]
         if len(rows) >= gauge.limit and gauge.is_full(rows):
             self._flush_side(tag.name, rows)
@@ -62,7 +67,7 @@ class Outputs:
             if (table := to_table(each)) is not None:
                 self._add_table(table)
             else:
-                self.rows.append(each)
+                self.rows.append(self.taker.take(each))
                 if len(self.rows) >= self.gauge.limit and self.gauge.is_full(self.rows):
                     self.flush_rows()
 
@@ -82,8 +87,7 @@ class Outputs:
                 f"{type(value).__name__} for side output {tag.name}.",
                 "give a data frame, and the tag to process(..., side_outputs=[tag]).",
             )
-        kind = self._schema.field(tag.name).type
-        schema = pa.schema([kind.field(i) for i in range(kind.num_fields)])
+        schema = _fields(self._schema.field(tag.name).type)
         for batch in conform(table, schema).to_batches():
             self._send_side(tag.name, pa.StructArray.from_arrays(batch.columns, fields=list(schema)))
 
@@ -132,3 +136,11 @@ class Outputs:
     def _send(self, arrays: Sequence[pa.Array]) -> None:
         for batch in pieces(pa.record_batch(arrays, schema=self._schema), self._most_bytes, "a row of the output"):
             self._transport.send(ToOperator.OUTPUT, {}, [(OUTPUT_PART, message_of(batch))])
+
+
+def _side_taker(field: pa.Field) -> RowTaker:
+    return RowTaker(f"side output {field.name} is of type {field.type}", _fields(field.type))
+
+
+def _fields(kind: pa.StructType) -> pa.Schema:
+    return pa.schema([kind.field(i) for i in range(kind.num_fields)])

@@ -18,7 +18,7 @@ from snapline.state.weight import average_weight
 from snapline.worker.decode import decoder
 from snapline.worker.encode import ColumnEncoder
 from snapline.worker.frames import CHANGES_PART, NOT_SENT_PART, STATE_PART, Frame, ToOperator, Transport, message_of
-from snapline.worker.pickles import pickle_all, unpickle
+from snapline.worker.pickles import kept_pickles, pickle_all
 from snapline.worker.pieces import pieces
 
 #: Changes of one state in one frame.
@@ -47,7 +47,7 @@ class RemoteState:
         self._schemas = schemas
         self._most_bytes = most_bytes
         names = self._state.names
-        self._decode_value = unpickle if spec.pickled else decoder(self._state.field("v").type)
+        self._decode_value = kept_pickles if spec.pickled else decoder(self._state.field("v").type)
         self._decode_key = decoder(self._state.field("k").type, as_key=True) if "k" in names else None
         what = f"state {spec.name}"
         self._encode_value: Callable[[Sequence[Any]], pa.Array] = (

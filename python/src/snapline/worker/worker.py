@@ -120,7 +120,8 @@ class _Task:
             for i, spec in enumerate(job.plan.states)
         ]
         self._chunk_bytes = meta["chunk_bytes"]
-        self._operator = OperatorStates(job.plan.operator_states, schemas)
+        self._zone = zone = zone_of(meta["time_zone"])
+        self._operator = OperatorStates(job.plan.operator_states, schemas, zone)
         self._keys = SlotKeys(schemas[KEYS_PART])
         self._timers = Timers()
         self._outputs = Outputs(
@@ -128,11 +129,11 @@ class _Task:
         )
         kind = job.plan.kind
         timers = self._timers if kind.is_keyed else NoTimers()
-        service = TimerService(timers, cursor, time, zone_of(meta["time_zone"]))
+        service = TimerService(timers, cursor, time, zone)
         context = make_context(kind, cursor, self._keys, self._outputs, service, self._operator.broadcast)
         self.function: Any = pickle.loads(job.plan.pickle)
         self._open = TaskContext(
-            {state.spec.name: state for state in self._states}, cursor, time, self._partition, self._partitions
+            {state.spec.name: state for state in self._states}, cursor, time, zone, self._partition, self._partitions
         )
         if not job.plan.operator_states:
             self._open_function()
@@ -158,7 +159,14 @@ class _Task:
 
     def _make_broadcast_loop(self, parts: Parts, service: TimerService, requests: Iterator[int]) -> BroadcastLoop:
         keyed = AllKeyedStates(
-            self._states, self._keys, parts.cursor, self._time, self._schemas, self._transport, requests
+            self._states,
+            self._keys,
+            parts.cursor,
+            self._time,
+            self._zone,
+            self._schemas,
+            self._transport,
+            requests,
         )
         states = self._operator.broadcast
         context = BroadcastContext(self._outputs, service, states, keyed if parts.job.plan.kind.is_keyed else None)

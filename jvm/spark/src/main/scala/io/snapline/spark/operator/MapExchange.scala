@@ -5,6 +5,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.python.snapline.GroupingKeys
 import org.apache.spark.sql.execution.streaming.state.{StateStoreIterator, UnsafeRowPair}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
@@ -47,7 +48,8 @@ final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
 
   /** From (key, row) to the entry's key in the store, where the row holds the user's key at `at`. */
   private def pairOf(at: Int): UnsafeProjection = {
-    val user = BoundReference(1 + at, userKey, nullable = true)
+    // The worker has normalized its keys; those of an entry column are as the rows have them.
+    val user = GroupingKeys.of(BoundReference(1 + at, userKey, nullable = true))
     val struct = userKey match {
       case _: StructType => user
       case _ => CreateNamedStruct(Seq(Literal("value"), user))
