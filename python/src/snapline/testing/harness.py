@@ -182,7 +182,7 @@ class KeyedTestHarness:
             return load(stored[0])
         if state.spec.kind == "list":
             return [load(value) for value, _ in stored]
-        return {key: load(value) for key, (value, _) in stored.values()}
+        return {unpickled_key(key): load(value) for key, (value, _) in stored.values()}
 
     def num_keys(self, name: str) -> int:
         """How many keys have this state."""
