@@ -18,13 +18,12 @@ from snapline.state.coerce import (
 )
 from snapline.state.cursor import BatchTime, Cursor, TtlClock
 from snapline.state.descriptors import (
-    AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
-    ReducingStateDescriptor,
     StateDescriptor,
     ValueStateDescriptor,
 )
+from snapline.state.folding_descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
 from snapline.state.list import ListState, TtlListState
 from snapline.state.list_cache import ListCache, TtlListCache
 from snapline.state.map import MapState, TtlMapState
