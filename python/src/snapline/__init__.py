@@ -170,8 +170,8 @@ __all__ = [
 ]
 
 
-# Rooms that are used by their own names, as in `snapline.inspect.open(path)`; not in __all__, for `inspect` is a module of
-# Python's too.
+# Rooms that are used by their own names, as in `snapline.inspect.open(path)`. They are not in __all__: Python has an
+# `inspect` too.
 _ROOMS = ("inspect", "testing")
 
 

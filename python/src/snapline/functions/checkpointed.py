@@ -14,6 +14,7 @@ from snapline.state.descriptors import ListStateDescriptor, MapStateDescriptor, 
 from snapline.state.form import ANY, form_of, key_form
 from snapline.state.operator_list import OperatorListState
 from snapline.state.operator_spec import RAW_STATE, Distribution, OperatorStateSpec
+from snapline.state.python_types import K, T, V
 from snapline.state.raw import RawStateOutput
 
 OperatorHandle = OperatorListState[Any] | BroadcastState[Any, Any]
@@ -43,15 +44,15 @@ class OperatorStateStore:
         self._handles = handles
         self.specs: dict[str, OperatorStateSpec] = {}
 
-    def get_list_state(self, descriptor: ListStateDescriptor) -> OperatorListState[Any]:
+    def get_list_state(self, descriptor: ListStateDescriptor[T]) -> OperatorListState[T]:
         """A list whose elements are dealt out evenly when the parallelism changes."""
         return self._get(descriptor, Distribution.SPLIT)  # type: ignore[return-value]
 
-    def get_union_list_state(self, descriptor: ListStateDescriptor) -> OperatorListState[Any]:
+    def get_union_list_state(self, descriptor: ListStateDescriptor[T]) -> OperatorListState[T]:
         """A list of which every partition gets all elements when a savepoint is restored."""
         return self._get(descriptor, Distribution.UNION)  # type: ignore[return-value]
 
-    def get_broadcast_state(self, descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
+    def get_broadcast_state(self, descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
         """A map that is the same in all partitions."""
         return self._get(descriptor, Distribution.BROADCAST)  # type: ignore[return-value]
 

@@ -9,13 +9,12 @@ from snapline.errors import InternalError
 from snapline.state.aggregate import ReduceFunction
 from snapline.state.cursor import BatchTime, Cursor, TtlClock
 from snapline.state.descriptors import (
-    AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
-    ReducingStateDescriptor,
     StateDescriptor,
     ValueStateDescriptor,
 )
+from snapline.state.folding_descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
 from snapline.state.form import ANY, Form, form_of, key_form
 from snapline.state.list import ListState, TtlListState
 from snapline.state.list_cache import ListCache, TtlListCache

@@ -11,7 +11,7 @@ from snapline.errors import InvalidConfiguration
 from snapline.functions.context import Context, RuntimeContext
 from snapline.functions.process import KeyedProcessFunction
 from snapline.state.aggregate import AggregateFunction, ReduceFunction
-from snapline.state.descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
+from snapline.state.folding_descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
 from snapline.state.row import Row, by_position, row_maker
 from snapline.state.types import StateType
 

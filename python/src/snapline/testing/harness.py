@@ -148,7 +148,7 @@ class KeyedTestHarness:
     def process_bounded(self, rows: Sequence[Any]) -> list[Row]:
         """All rows as one bounded DataFrame: at its end every timer fires."""
         time = self._time
-        self._time = BatchTime(time.processing, None if time.watermark is None else NEVER, True)
+        self._time = BatchTime(time.processing, NEVER, True)
         try:
             return self._run(as_tuples(rows, self._rows.names))
         finally:

@@ -102,6 +102,14 @@ class Outputs:
                 self._flush_side(tag, rows)
 
     def flush_rows(self) -> None:
+        try:
+            self._flush_rows()
+        except FunctionFailed as e:
+            if (tagged := _tagged(self.rows)) is not None:
+                raise tagged from e
+            raise
+
+    def _flush_rows(self) -> None:
         rows = self.rows
         try:
             columns = transpose(rows, self._main.names)
@@ -144,3 +152,14 @@ def _side_taker(field: pa.Field) -> RowTaker:
 
 def _fields(kind: pa.StructType) -> pa.Schema:
     return pa.schema([kind.field(i) for i in range(kind.num_fields)])
+
+
+def _tagged(rows: Iterable[Any]) -> FunctionFailed | None:
+    """The error for rows that are meant for a side output, as PyFlink yields them; None: there are none."""
+    for row in rows:
+        if isinstance(row, (tuple, list)) and row and isinstance(row[0], OutputTag):
+            return FunctionFailed(
+                f"a row of the output that begins with the tag of side output {row[0].name}.",
+                "write ctx.output(tag, value): what a method yields goes to the main output.",
+            )
+    return None
