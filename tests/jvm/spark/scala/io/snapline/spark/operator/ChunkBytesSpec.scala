@@ -56,7 +56,10 @@ class ChunkBytesSpec extends AnyFunSuite {
       // A source lends one row, as Spark's do.
       val lent = new UnsafeRow(2)
       val chunks = feed(rows.iterator.map { row => lent.pointTo(row.getBytes, row.getSizeInBytes); lent })
-      val reader = access.reader(Frame.RowsPart, wide.add("__slot", IntegerType))
+      val marks = if (spec.arrow && states.exists(_.entry.isDefined)) Seq("__slot", "__entry") else Seq("__slot")
+      val reader =
+        access.reader(Frame.RowsPart, marks.foldLeft(wide)(_.add(_, IntegerType)))
+      val keyReader = access.reader(Frame.KeysPart, key)
       val found = mutable.ArrayBuffer.empty[(Seq[Long], Int)]
       try while (chunks.hasRows) {
           val (builder, meta, end) = chunks.next(RowLimit.None)
@@ -64,14 +67,31 @@ class ChunkBytesSpec extends AnyFunSuite {
           val frame = Frame.read(java.util.Arrays.copyOfRange(bytes, 4, bytes.length))
           val part = (0 until frame.parts).find(frame.id(_) == Frame.RowsPart).get
           val batch = reader.read(frame, part)
+          keysOf(frame, meta, keyReader)
+          // The key that a row names is the row's own: what the epoch began, and the chunks before this one.
+          (0 until batch.numRows()).foreach { i =>
+            assert(epoch(batch.getRow(i).getInt(2)) == batch.getRow(i).getLong(0))
+          }
           found += (0 until batch.numRows()).map(batch.getRow(_).getLong(0)) -> builder.size
-          if (end) chunks.endEpoch()
+          if (end) {
+            chunks.endEpoch()
+            epoch.clear()
+          }
         }
       finally {
         reader.close()
+        keyReader.close()
         chunks.writers.foreach(_.close())
       }
       found.toSeq
+    }
+
+    private val epoch = mutable.ArrayBuffer.empty[Long]
+
+    private def keysOf(frame: Frame, meta: String, reader: PartReader): Unit = {
+      assert(meta.contains(s""""first_slot":${epoch.size},"""))
+      val batch = reader.read(frame, (0 until frame.parts).find(frame.id(_) == Frame.KeysPart).get)
+      epoch ++= (0 until batch.numRows()).map(batch.getRow(_).getLong(0))
     }
 
     override def close(): Unit = {
@@ -81,9 +101,12 @@ class ChunkBytesSpec extends AnyFunSuite {
   }
 
   private def withStore(states: StateSpec*)(body: (StateStore, Given) => Unit): Unit =
+    withStoreIn(KeyedSpec.Element, states: _*)(body)
+
+  private def withStoreIn(mode: String, states: StateSpec*)(body: (StateStore, Given) => Unit): Unit =
     OperatorStore.withProvider(key, NoPrefixKeyStateEncoderSpec(key)) { provider =>
       val store = provider.getStore(0)
-      val given0 = new Given(store, states)
+      val given0 = new Given(store, states, mode)
       try body(store, given0)
       finally {
         given0.close()
@@ -109,28 +132,29 @@ class ChunkBytesSpec extends AnyFunSuite {
     }
   }
 
-  Seq(value, list, map, byRow).foreach { spec =>
-    test(s"a chunk is cut where the state of its keys no longer fits: ${spec.name}") {
-      withStore(spec) { (store, given0) =>
-        val keys = 0L until 300L
-        keys.foreach { k =>
-          spec.kind match {
-            case StateSpec.Value => store.put(keyRow(k), textRow(900), spec.name)
-            case StateSpec.ListKind => store.putList(keyRow(k), Array.fill(3)(textRow(300)), spec.name)
-            case _ =>
-              val entry = if (spec.entry.isDefined) text(5) else 1L
-              val stored = spec.storedKey(key)
-              val pair = UnsafeProjection.create(stored).apply(InternalRow(InternalRow(k), InternalRow(entry))).copy()
-              store.put(pair, textRow(900), spec.name)
+  Seq(value, list, map, byRow).map(_ -> KeyedSpec.Element).concat(Seq(value, byRow).map(_ -> KeyedSpec.Arrow)).foreach {
+    case (spec, mode) =>
+      test(s"a chunk is cut where the state of its keys no longer fits: ${spec.name}, $mode") {
+        withStoreIn(mode, spec) { (store, given0) =>
+          val keys = 0L until 300L
+          keys.foreach { k =>
+            spec.kind match {
+              case StateSpec.Value => store.put(keyRow(k), textRow(900), spec.name)
+              case StateSpec.ListKind => store.putList(keyRow(k), Array.fill(3)(textRow(300)), spec.name)
+              case _ =>
+                val entry = if (spec.entry.isDefined) text(5) else 1L
+                val stored = spec.storedKey(key)
+                val pair = UnsafeProjection.create(stored).apply(InternalRow(InternalRow(k), InternalRow(entry))).copy()
+                store.put(pair, textRow(900), spec.name)
+            }
           }
+          // Each key comes twice: what was cut off is read again, behind what was applied.
+          val sent = given0.chunks(rows(keys.flatMap(k => Seq(k, k / 2)), 5))
+          assert(sent.flatMap(_._1) == keys.flatMap(k => Seq(k, k / 2)))
+          assert(sent.forall(_._2 <= most), s"${sent.map(_._2).max} bytes in a frame")
+          assert(sent.size > 20)
         }
-        // Each key comes twice: what was cut off is read again, behind what was applied.
-        val sent = given0.chunks(rows(keys.flatMap(k => Seq(k, k / 2)), 5))
-        assert(sent.flatMap(_._1) == keys.flatMap(k => Seq(k, k / 2)))
-        assert(sent.forall(_._2 <= most), s"${sent.map(_._2).max} bytes in a frame")
-        assert(sent.size > 20)
       }
-    }
   }
 
   test("a list or map that is larger than the bound is not sent ahead, and fetched in pages within it") {
