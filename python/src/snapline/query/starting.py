@@ -12,6 +12,7 @@ from snapline.errors import InvalidConfiguration
 from snapline.query.config import CheckpointConfig
 from snapline.query.end_of_time import was_drained
 from snapline.query.hadoop_files import HadoopFiles
+from snapline.query.leaving_executors import warn_of_leaving_executors
 from snapline.query.listener import CheckpointListener
 from snapline.query.logical_plan import WriterSettings
 from snapline.query.plan_checks import check_at_least_once, check_replayable, check_unaligned
@@ -93,6 +94,7 @@ def start(
         raise InvalidConfiguration("both path and table are given.", "leave out one of them.")
     if config.takes_checkpoints:
         check_replayable(writer, config.forced)
+        warn_of_leaving_executors(_session_settings(session))
     if config.unaligned:
         check_unaligned(writer)
     if config.is_at_least_once:
