@@ -57,6 +57,14 @@ def test_from_the_first_to_the_last(run: Run, checkpoint: Path, tmp_path: Path) 
     assert again.returncode == 2
     assert "SNAPLINE-CONFIG" in again.stderr
 
+    exported = snapline("savepoint", "export", path, "--to", tmp_path / "exported", "--provider", "rocksdb", *SETTINGS)
+    assert exported.returncode == 0, exported.stderr
+    assert len(list((tmp_path / "exported/state").rglob("*.zip"))) == 2
+    assert json.loads(run("savepoint", "describe", path, "--json").out) == said
+    back = snapline("savepoint", "create", tmp_path / "exported", "--to", tmp_path / "back", *SETTINGS)
+    assert back.returncode == 0, back.stderr
+    assert json.loads(run("savepoint", "describe", tmp_path / "back", "--json").out)["states"] == said["states"]
+
     part = next((path / "operator-0/default").glob("*.parquet"))
     part.write_bytes(part.read_bytes()[:-1])
     harmed = run("savepoint", "verify", path)

@@ -194,6 +194,8 @@ object Savepoints {
       format: Int,
       states: java.util.List[DataFrame]
   ): java.util.List[String] = {
+    // Spark's own store tells the driver of its snapshots: who listens there comes with the session's first query.
+    session.streams: Unit
     val settings = SessionInternals.settingsOfBatch(session, offsetMetadata)
     settings.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, format)
     val task = storeTask(session, checkpoint, OperatorLayout.fromJson(operator), store, settings)
