@@ -4,7 +4,7 @@ import org.apache.spark.api.python.PythonWorkerHandle
 
 /** A Python worker's process. */
 private[snapline] final class WorkerProcess(process: PythonWorkerHandle) {
-  def isAlive: Boolean = process.isAlive
+  def isAlive: Boolean = process.isAlive()
   def destroy(): Unit = process.destroy(): Unit
 }
 
