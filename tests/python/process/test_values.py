@@ -178,3 +178,27 @@ def test_a_value_that_does_not_fit_is_refused_where_it_is_given(spark: SparkSess
         match=r"SNAPLINE-FUNCTION.*the key of state per is of type timestamp, and was given 7, a int.* at key 1, row",
     ):
         query.run()
+
+
+def test_another_time_zone_leaves_instants_where_they_are(spark: SparkSession, tmp_path: Path) -> None:
+    query = FileQuery(
+        spark,
+        tmp_path,
+        lambda rows: (
+            snapline.key_by(rows, "k")
+            .process(value_functions.Zoned(), "typed timestamp, shown string, pickled string, day date")
+            .select(F.unix_micros("typed"), "shown", "pickled", "day")
+        ),
+        rows="k long, v long",
+    )
+    micros = 1_383_456_600_000_000  # half past one in New York, half past five in UTC
+    query.add("rows", [(1, micros)])
+    before = ("2013-11-03 01:30:00", "2013-11-03")
+    assert query.run() == [(micros, before[0], before[0], datetime(2013, 11, 3).date())]
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    query.add("rows", [(1, 0)])
+    assert query.run() == [(micros, "2013-11-03 14:30:00", before[0], datetime(2013, 11, 3).date())]
+    # Spark notes some settings of a batch in its logs. The zone is none of them, so a replay has that of its session.
+    offsets = (query.checkpoint / "offsets" / "0").read_text()
+    assert "spark.sql.shuffle.partitions" in offsets
+    assert "timeZone" not in offsets

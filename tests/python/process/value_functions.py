@@ -130,3 +130,20 @@ class Wrong(KeyedProcessFunction):
 
     def process_element(self, row: Any, ctx: Any) -> None:
         self.per[row.v] = 1
+
+
+class Zoned(KeyedProcessFunction):
+    """The first time of a key, as an instant and as what a clock showed."""
+
+    def open(self, ctx: Any) -> None:
+        self.typed = ctx.get_state(ValueStateDescriptor("typed", "timestamp"))
+        self.pickled = ctx.get_state(ValueStateDescriptor("pickled", PICKLED))
+        self.day = ctx.get_state(ValueStateDescriptor("day", "date"))
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[Any]:
+        if row.v:
+            shown = ctx.timer_service().to_datetime(row.v // 1000)
+            self.typed.update(shown)
+            self.pickled.update(shown)
+            self.day.update(shown)
+        yield self.typed.value(), str(self.typed.value()), str(self.pickled.value()), self.day.value()

@@ -60,7 +60,7 @@ def form_of(kind: t.DataType, zone: tzinfo | None, what: str, *, pickled: bool =
     if pickled:
         return Form(Never, *pickled_form_parts())
     form = _form(kind, zone, False)
-    take = _named(form.take, what, kind)
+    take = _named(_unless_none(kind, zone, False) or form.take, what, kind)
     if form.give is None:
         return Form(form.exact, take)
     return Form(form.exact, take, form.give, same, take, same)
@@ -69,11 +69,19 @@ def form_of(kind: t.DataType, zone: tzinfo | None, what: str, *, pickled: bool =
 def key_form(kind: t.DataType, zone: tzinfo | None, what: str) -> Form:
     """The form of the keys of a map, or of namespaces."""
     form = _form(kind, zone, True)
-    return Form(form.exact, _named(form.take, what, kind))
+    return Form(form.exact, _named(_unless_none(kind, zone, True) or form.take, what, kind))
+
+
+def _unless_none(kind: t.DataType, zone: tzinfo | None, is_key: bool) -> Change | None:
+    # A call less for each value: who names what is wrong has seen to None.
+    found = scalar(kind, zone, is_key)
+    return None if found is None else found[1]
 
 
 def _named(take: Change, what: str, kind: t.DataType) -> Change:
     def take_named(value: Any) -> Any:
+        if value is None:
+            return None
         try:
             return take(value)
         except _WRONG as e:
@@ -147,9 +155,7 @@ def _array(element: Form, is_key: bool) -> Form:
     def take(value: Any) -> Any:
         if value is None:
             return None
-        if isinstance(value, (str, bytes, bytearray, Mapping)):
-            raise TypeError("no list")
-        values = value.tolist() if isinstance(value, np.ndarray) and value.dtype.kind in "iufb" else list(value)
+        values = value.copy() if type(value) is list else _elements(value)
         if not as_they_are(map(type, values)):
             values = [each if type(each) is exact else take_element(each) for each in values]
         return tuple(values) if is_key else values
@@ -165,6 +171,12 @@ def _array(element: Form, is_key: bool) -> Form:
     return Form(Never, take, give)
 
 
+def _elements(value: Any) -> list[Any]:
+    if isinstance(value, (str, bytes, bytearray, Mapping)):
+        raise TypeError("no list")
+    return value.tolist() if isinstance(value, np.ndarray) and value.dtype.kind in "iufb" else list(value)
+
+
 def _map(key: Form, item: Form) -> Form:
     key_exact, take_key, item_exact, take_item = key.exact, key.take, item.exact, item.take
     keys_as_they_are = {key_exact}.issuperset
@@ -174,7 +186,7 @@ def _map(key: Form, item: Form) -> Form:
     def take(value: Any) -> Any:
         if value is None:
             return None
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             raise TypeError("no map")
         if keys_as_they_are(map(type, value)) and items_as_they_are(map(type, value.values())):
             return dict(value)

@@ -67,11 +67,8 @@ class MapState(Generic[K, V]):
             key = self._take_key(key)
         if type(value) is not self._exact:
             value = self._take(value)
-        self._put(key, value)
-
-    def _put(self, key: K, kept: Any) -> None:
         slot = self._cursor.slot
-        self._entries[slot][key] = kept
+        self._entries[slot][key] = value
         changed = self._changed[slot]
         if changed is None:
             self._changed[slot] = {key}
@@ -185,7 +182,7 @@ class TtlMapState(MapState[K, V]):
             if not self._shows_expired:
                 return default
         elif self._refreshes:
-            self._put(key, kept)
+            self._refresh(slot, key, kept)
         give = self._give
         return kept if give is None else give(kept)  # type: ignore[no-any-return]
 
@@ -206,9 +203,15 @@ class TtlMapState(MapState[K, V]):
             raise KeyError(key)
         return self.get(key)
 
-    def _put(self, key: K, kept: Any) -> None:
-        super()._put(key, kept)
+    def put(self, key: K, value: V | None) -> None:
+        key = self._key(key)
+        super().put(key, value)
         self._expiries[self._cursor.slot][key] = self._clock.expiry()
+
+    def _refresh(self, slot: int, key: K, kept: Any) -> None:
+        """Writes anew what there is; the cursor is there."""
+        self._cache.write(slot, key, kept)
+        self._expiries[slot][key] = self._clock.expiry()
 
     def items(self) -> Iterator[tuple[K, V | None]]:
         slot = self._cursor.slot
@@ -222,5 +225,5 @@ class TtlMapState(MapState[K, V]):
                 if not self._shows_expired:
                     continue
             elif self._refreshes and self._cursor.slot == slot and key not in (self._changed[slot] or ()):
-                self._put(key, kept)
+                self._refresh(slot, key, kept)
             yield key, kept if give is None else give(kept)

@@ -129,6 +129,15 @@ class MapCache:
         self.grown += len(page)
         self.is_whole[slot] = 1
 
+    def write(self, slot: int, key: Any, value: Any) -> None:
+        self.entries[slot][key] = value
+        changed = self.changed[slot]
+        if changed is None:
+            changed = self.changed[slot] = set()
+        if key not in changed:
+            changed.add(key)
+            self.grown += 1
+
     def clear(self, slot: int) -> None:
         self.entries[slot].clear()
         self.changed[slot] = None

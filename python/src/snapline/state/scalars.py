@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from pyspark.sql import types as t
 
-from snapline.state.wall_clock import WallClock, repeated_key
+from snapline.state.wall_clock import WallClock, is_regular, repeated_key
 
 Take = Callable[[Any], Any]
 
@@ -126,13 +126,13 @@ def _timestamp(zone: tzinfo | None, is_key: bool) -> Take:
             if value != value:
                 return None  # NaT of pandas
             value = _datetime(value)
-        if value.tzinfo is not None:
+        if value.tzinfo is None:
+            if not value.fold and (zone is None or is_regular(zone, value.toordinal())):
+                return value  # type: ignore[no-any-return]
+            value = value.replace(fold=0) if clock is None else clock.canonical(value)
+        else:
             zoned: datetime = value
             value = zoned.astimezone(timezone.utc).replace(tzinfo=None, fold=0) if clock is None else clock.of(zoned)
-        elif clock is not None:
-            value = clock.canonical(value)
-        elif value.fold:
-            value = value.replace(fold=0)
         return repeated_key(value) if is_key else value
 
     return take

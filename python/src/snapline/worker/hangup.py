@@ -31,7 +31,7 @@ class HangupWatch:
     """
 
     def __init__(self, stream: BinaryIO) -> None:
-        self._connection = _descriptor_of(stream)
+        self._connection = descriptor_of(stream)
         self._parent = os.getppid()
         self._closing, self._close = os.pipe()
         self._thread = threading.Thread(target=self._watch, name="snapline hang-up watch", daemon=True)
@@ -61,7 +61,8 @@ class HangupWatch:
             os._exit(1)
 
 
-def _descriptor_of(stream: BinaryIO) -> int | None:
+def descriptor_of(stream: BinaryIO) -> int | None:
+    """Of a worker's connection; None if Spark's stream does not tell it, as without its daemon."""
     try:
         return stream.fileno()
     except UnsupportedOperation:

@@ -41,7 +41,7 @@ class RowTaker:
         if row is None or type(row) is self.exact:
             return row
         try:
-            values = by_position(row, self._names)
+            values = row if type(row) is tuple else by_position(row, self._names)
             if not self._changeable or len(values) != len(self._names):
                 return tuple(values)  # of a wrong length, which is told when it is sent
             taken = list(values)
