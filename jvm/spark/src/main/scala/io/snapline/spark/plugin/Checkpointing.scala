@@ -115,7 +115,7 @@ object Checkpointing {
       new SparkLogs(session, path),
       observer,
       ClaimHolder.here(session.sparkContext.applicationId),
-      run => session.streams.active.find(_.runId == run).foreach(_.stop()),
+      run => SessionInternals.running(session, run).foreach(_.stop()),
       ended => {
         drivers.remove(path.toString, ended)
         session.streams.removeListener(ended.listener)

@@ -108,7 +108,7 @@ object Savepoints {
   /** Writes a table as Parquet, with times as they are. */
   def writeParquet(rows: DataFrame, folder: String): Unit = {
     val session = sessionWith(rows.sparkSession, exactTimes.asJava)
-    SessionInternals.in(session, rows).write.options(compression).parquet(folder)
+    SessionInternals.under(session, rows).write.options(compression).parquet(folder)
   }
 
   /** A savepoint is waited for: less time than at the level Spark takes, for a few per cent of the size. */
@@ -194,8 +194,6 @@ object Savepoints {
       format: Int,
       states: java.util.List[DataFrame]
   ): java.util.List[String] = {
-    // Spark's own store tells the driver of its snapshots: who listens there comes with the session's first query.
-    session.streams: Unit
     val settings = SessionInternals.settingsOfBatch(session, offsetMetadata)
     settings.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, format)
     val task = storeTask(session, checkpoint, OperatorLayout.fromJson(operator), store, settings)
@@ -216,6 +214,8 @@ object Savepoints {
       store: String,
       settings: SQLConf
   ): StoreTask = {
+    // Spark's own store tells the driver of snapshots, when it loads as when it commits: who listens there comes with the session's first query.
+    session.streams: Unit
     val configuration = SessionInternals.hadoopConfiguration(session)
     val layout = operator.store(store).getOrElse(throw new NoSuchElementException(store))
     new StoreTask(
