@@ -28,11 +28,11 @@ class Sizes:
 
     stores: tuple[int, ...] = (10, 100, 1_000)
     keys: int = 200
-    batches: int = 8
+    batches: int = 5
     memory: str = "4g"
 
 
-QUICK = Sizes(stores=(10, 100), batches=5)
+QUICK = Sizes(stores=(10, 100))
 REPS = 1
 FIGURES = {
     "threads": "threads more",

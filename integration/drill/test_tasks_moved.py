@@ -52,8 +52,8 @@ ALLOCATION = {
     "spark.dynamicAllocation.executorIdleTimeout": "1s",
     "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
 }
-DECOMMISSION = {"spark.decommission.enabled": "true", "spark.storage.decommission.enabled": "true"}
-DECOMMISSION |= {"spark.storage.decommission.shuffleBlocks.enabled": "true"}
+# Without moving shuffle files: Spark would keep the executor that has them last.
+DECOMMISSION = {"spark.decommission.enabled": "true"}
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +67,7 @@ class Moved:
     """Queries of some modes in one driver, and what is done to their tasks.
 
     Attributes:
+        never: the checkpoints of an interval never come, so that what an executor had is nowhere else.
         stuck: a task that finds this file stays for as many milliseconds as it says (`LocalFiles.java`).
     """
 
@@ -75,11 +76,14 @@ class Moved:
     unharmed: Unharmed
     conf: Mapping[str, str]
     modes: Sequence[str] = CHOSEN
+    never: bool = False
 
     def __post_init__(self) -> None:
         chance = random.Random(SEED)
         works = [MODES[mode].work(str(self.base / mode), chance, restarts=1000) for mode in self.modes]
         self.works = [replace(work, queries=QUERIES) for work in works]
+        if self.never:
+            self.works = [work if work.interval is None else replace(work, interval=3600) for work in self.works]
         self.feed = Feed(self.unharmed.source, self.works)
         self.stuck = self.base / "stuck"
         self._events = self.base / "events"
@@ -185,7 +189,7 @@ def test_executors_come_and_go(
     cluster: Standalone, unharmed: Unharmed, tmp_path: Path, tally: Tally, how: Mapping[str, str]
 ) -> None:
     """With nothing to do for a second Spark ends them all, and starts others with the next rows."""
-    moved = Moved(tmp_path, cluster, unharmed, ALLOCATION | how)
+    moved = Moved(tmp_path, cluster, unharmed, ALLOCATION | how, never=True)
 
     def pause(life: Life) -> None:
         for number in range(1, TIMES + 1):
@@ -195,5 +199,8 @@ def test_executors_come_and_go(
 
     moved.live(pause, tally, fed=False)
     removed = len(moved.events("ExecutorRemoved"))
-    print(f"{removed} executors were ended")
+    restarts = (tmp_path / "life.log").read_text(errors="replace").count("starts again")
+    print(f"{removed} executors were ended; {restarts} restarts")
     assert removed >= TIMES
+    # Of the two modes with an interval.
+    assert restarts >= TIMES

@@ -192,4 +192,17 @@ class RocksDbBackendSpec extends AnyFunSuite {
       } finally backend.close()
     }
   }
+
+  test("a store of five states with a row each takes less than two megabytes for what it has not flushed") {
+    withRoot { root =>
+      val instance = new RocksDbInstance(new File(root, "db"), RocksDbSettings(), memory)
+      try {
+        (0 until 5).foreach { f =>
+          val handle = instance.family(s"family-$f")
+          instance.db.put(handle, "k".getBytes, "v".getBytes)
+        }
+        assert(instance.property("rocksdb.cur-size-all-mem-tables") < (2L << 20))
+      } finally instance.close()
+    }
+  }
 }
