@@ -35,8 +35,8 @@ def test_nobody_on_the_port_is_one_line_and_no_spark(port, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         word_count.main()
     assert str(ended.value.code).startswith(f"Nobody listens on localhost:{port} (")
-    assert f"Run `nc -lk {port}`" in ended.value.code
-    assert "\n" not in ended.value.code
+    assert f"Run `nc -lk {port}`" in str(ended.value.code)
+    assert "\n" not in str(ended.value.code)
 
 
 def connected(port, feeder):

@@ -156,7 +156,9 @@ def _operator(operator: Operator) -> OperatorSummary:
         bytes=sum(file.size for file in own) + sum(member.length for _, member in members),
         changelogs=len(changelogs),
         changelog_bytes=sum(file.size for file in changelogs),
-        snapshots=_snapshots([(meta, store.files.handle(meta.ref)[1]) for store in stores for meta in store.snapshots()]),
+        snapshots=_snapshots(
+            [(meta, store.files.handle(meta.ref)[1]) for store in stores for meta in store.snapshots()]
+        ),
     )
 
 
