@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
 
 import snapline
 
@@ -83,10 +84,52 @@ def feed() -> None:
     with socket.create_server((HOST, PORT)) as server:
         print(f"waiting for a reader on {HOST}:{PORT}", flush=True)
         reader, _ = server.accept()
-        with reader:
-            print("type lines; Ctrl-D ends", flush=True)
-            for line in sys.stdin:
-                reader.sendall(line.encode())
+        print("type lines; Ctrl-D ends", flush=True)
+        for line in sys.stdin:
+            while has_gone(reader):
+                reader.close()
+                reader, _ = server.accept()
+            reader.sendall(line.encode())
+        reader.close()
+
+
+def has_gone(reader: socket.socket) -> bool:
+    """Whether the other end is closed: readers send nothing, so there is nothing to read but the end."""
+    reader.setblocking(False)
+    try:
+        return reader.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    finally:
+        reader.setblocking(True)
+
+
+def check_socket() -> None:
+    """Ends the program where nobody has opened the socket: Spark would say so in a hundred lines of Java."""
+    try:
+        socket.create_connection((HOST, PORT), timeout=5).close()
+    except OSError as e:
+        sys.exit(
+            f"Nobody listens on {HOST}:{PORT} ({e.strerror or e}). Run `nc -lk {PORT}`, or this program with --feed, "
+            "in another terminal, and start this again."
+        )
+
+
+def stop_between_batches(query: StreamingQuery) -> None:
+    """Ends the query when its micro-batch is done, or at the next Ctrl-C.
+
+    Where `show` is interrupted, Spark searches the text of that error so deeply that it prints a thousand lines of a
+    StackOverflowError.
+    """
+    print("ending after this micro-batch; Ctrl-C again ends at once", flush=True)
+    try:
+        while query.isActive and query.status["isTriggerActive"]:
+            time.sleep(0.02)
+    except KeyboardInterrupt:
+        pass
+    query.stop()
 
 
 def main() -> None:
@@ -97,6 +140,7 @@ def main() -> None:
     if args.feed:
         feed()
         return
+    check_socket()
     lines = session().readStream.format("socket").option("host", HOST).option("port", PORT).load()
     count = with_reduce if args.reduce else with_function
     query = count(words_of(lines)).writeStream.outputMode("update").foreachBatch(show).start()
@@ -107,7 +151,7 @@ def main() -> None:
             time.sleep(0.2)
         query.awaitTermination()  # raises what has ended the query
     except KeyboardInterrupt:
-        query.stop()
+        stop_between_batches(query)
 
 
 if __name__ == "__main__":

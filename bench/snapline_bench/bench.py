@@ -16,6 +16,7 @@ from snapline_bench import (
     keyed,
     latency,
     local_files,
+    many_stores,
     merging,
     provider,
     recovery,
@@ -117,6 +118,7 @@ WORKERS = bench_of("keyed-memory", workers)
 LOCAL_FILES = bench_of("local-files", local_files)
 SLOW = bench_of("slow-store", slow)
 MERGING = bench_of("file-merging", merging)
+MANY_STORES = bench_of("many-stores", many_stores)
 TAB = bench_of("checkpoints-tab", tab)
 RECOVERY = bench_of("recovery", recovery)
 BROADCAST = bench_of("broadcast", broadcast)
@@ -138,6 +140,7 @@ BENCHES = {
         LOCAL_FILES,
         SLOW,
         MERGING,
+        MANY_STORES,
         TAB,
         RECOVERY,
         BROADCAST,

@@ -67,7 +67,7 @@ class Life:
         if self.went_on is None and self.batches() > self.reached:
             self.went_on = time.monotonic()
 
-    def sample(self) -> dict[str, float | None]:
+    def sample(self) -> dict[str, Any]:
         """None: not said anew since the last time."""
         held = sampling.held(self._popen.pid)
         files, size = sampling.folder(self._checkpoint)
@@ -78,7 +78,7 @@ class Life:
             "local_bytes": sampling.folder(self.local)[1],
             "checkpoint_files": files,
             "checkpoint_bytes": size,
-            **{name: new.get(name) for name in ("heap", "rocksdb", "keys", "batch")},
+            **{name: new.get(name) for name in ("heap", "rocksdb", "keys", "batch", "classes")},
         }
 
     def kill(self) -> None:

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 
 import snapline
 from snapline_bench.aggregation import live_heap
+from snapline_bench.growth import parse_histogram
 from snapline_bench.soak_rows import BUCKETS, DELAY, GAP, TTL, WINDOW, Bursts
 
 
@@ -103,7 +104,20 @@ def session(orders: dict[str, Any]) -> SparkSession:
     return spark
 
 
-def inside(spark: SparkSession, progress: dict[str, Any]) -> dict[str, float]:
+def histogram(spark: SparkSession) -> str:
+    """Live objects of the JVM by class, after a full collection."""
+    jvm: Any = spark._jvm
+    gateway: Any = spark.sparkContext._gateway
+    arguments = gateway.new_array(jvm.java.lang.Object, 1)
+    arguments[0] = gateway.new_array(jvm.java.lang.String, 0)
+    signature = gateway.new_array(jvm.java.lang.String, 1)
+    signature[0] = "[Ljava.lang.String;"
+    commands = jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand")
+    server = jvm.java.lang.management.ManagementFactory.getPlatformMBeanServer()
+    return str(server.invoke(commands, "gcClassHistogram", arguments, signature))
+
+
+def inside(spark: SparkSession, progress: dict[str, Any]) -> dict[str, Any]:
     # The frames that foreachBatch was given go in circles in Python, and each holds a batch's plan in the JVM.
     gc.collect()
     stores = progress["stateOperators"]
@@ -113,6 +127,7 @@ def inside(spark: SparkSession, progress: dict[str, Any]) -> dict[str, float]:
         "rocksdb": sum(store["memoryUsedBytes"] for store in stores) - tables,
         "keys": sum(store["numRowsTotal"] for store in stores),
         "batch": progress["batchId"],
+        "classes": {name: [held.count, held.bytes] for name, held in parse_histogram(histogram(spark)).items()},
     }
 
 

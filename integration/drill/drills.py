@@ -29,6 +29,7 @@ DRILLS = (
     Drill("at-least-once-killed", (f"{HERE}/test_at_least_once.py",), kills=5),
     Drill("source-killed", ("tests/python/process/test_kill.py",)),
     Drill("executors-killed", (f"{HERE}/test_executors_killed.py", "integration/cluster/test_cluster.py"), kills=8),
+    Drill("tasks-moved", (f"{HERE}/test_tasks_moved.py",)),
     Drill("two-drivers", (f"{HERE}/test_two_drivers.py",)),
     Drill("damage", (f"{HERE}/test_damage.py",)),
     Drill("outage", (f"{HERE}/test_query_fails.py",)),

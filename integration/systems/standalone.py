@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyspark
@@ -20,8 +21,10 @@ HOME = {
 class Standalone:
     """Ends with all its executors when the `with` block is left."""
 
-    def __init__(self, folder: Path, workers: int) -> None:
+    def __init__(self, folder: Path, workers: int, hosts: Sequence[str] = ("127.0.0.1",)) -> None:
+        """``hosts``: of the workers, in turn. Spark runs no second copy of a task on the host of the first."""
         self._folder = folder
+        self._hosts = hosts
         (self._port,) = free_ports(1)
         self._master = self._start("master", "--host", "127.0.0.1", "--port", str(self._port), "--webui-port", "0")
         self._master.wait_for("New state: ALIVE", 180)
@@ -43,7 +46,8 @@ class Standalone:
         self.workers[number] = self._start_worker(number)
 
     def _start_worker(self, number: int) -> Process:
-        place = ["--work-dir", str(self._folder / f"worker-{number}"), "--host", "127.0.0.1", "--webui-port", "0"]
+        host = self._hosts[number % len(self._hosts)]
+        place = ["--work-dir", str(self._folder / f"worker-{number}"), "--host", host, "--webui-port", "0"]
         worker = self._start("worker", *place, "--cores", "1", "--memory", "1g", self.address, log=f"worker-{number}")
         worker.wait_for("Successfully registered", 180)
         return worker

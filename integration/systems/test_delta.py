@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -27,6 +29,33 @@ def jars() -> list[str]:
         str(jar(f"io.delta:delta-spark_4.2_{SCALA}:{VERSION}")),
         str(jar(f"io.delta:delta-storage:{VERSION}")),
     ]
+
+
+# A process of its own: which jars there are is said when Spark starts.
+STATIC_SIDES = """
+import sys
+import snapline
+from pyspark.sql import SparkSession
+from snapline.query import find_obstacles
+
+jars, table = sys.argv[1:]
+builder = SparkSession.builder.master("local[1]").config("spark.jars", jars).config("spark.ui.enabled", "false")
+builder = builder.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+builder = builder.config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+spark = snapline.configure(builder).getOrCreate()
+spark.range(5).write.format("delta").save(table)
+rows = spark.readStream.format("rate").load()
+delta = spark.read.format("delta")
+for side in (
+    delta.load(table),
+    spark.sql(f"SELECT * FROM delta.`{table}`"),
+    delta.option("versionAsOf", 0).load(table),
+    delta.load(f"{table}@v0"),
+    spark.sql(f"SELECT * FROM delta.`{table}` VERSION AS OF 0"),
+):
+    joined = rows.join(side, rows.value == side.id).groupBy("id").count()
+    print("found", [obstacle.found for obstacle in find_obstacles(joined)])
+"""
 
 
 def rows_of(table: Path) -> list[tuple[int, ...]]:
@@ -69,6 +98,15 @@ def lives_into(tally: Tally, folder: Path, jars: list[str], interval: float | No
 def newest(lives: Lives, log: str) -> int:
     folder = Path(lives.orders.checkpoint) / log
     return max((int(path.name) for path in folder.iterdir() if path.name.isdigit()), default=-1)
+
+
+def test_a_version_of_a_table_can_be_replayed(jars: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STATIC_SIDES, ",".join(jars), str(tmp_path / "table")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    found = [line for line in ended.stdout.splitlines() if line.startswith("found ")]
+    assert [line == "found []" for line in found] == [False, False, True, True, True]
+    assert all("is a static side" in line for line in found[:2])
 
 
 @pytest.mark.parametrize(("interval", "version"), MODES)

@@ -34,3 +34,13 @@ def test_message_has_code_what_was_found_and_what_to_do(kind: type[errors.Snapli
     assert str(error) == f"[{kind.code}] {kind.summary} Found: a red door. Do: paint it black."
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), copy.found, copy.action, str(copy)) == (kind, error.found, error.action, str(error))
+
+
+def test_passwords_in_uris_are_left_out() -> None:
+    error = errors.StateNotFound("ftp://me:se%2Fcret@host:21/a@b does not exist.", "look at s3a://key:other@bucket/.")
+    assert error.found == "ftp://me:***@host:21/a@b does not exist."
+    assert error.action == "look at s3a://key:***@bucket/."
+    assert "cret" not in repr(error) + str(error)
+    assert "other" not in str(error)
+    kept = "abfss://container@account.net/x, hdfs://host:8020/a@b and 12:30 me@here"
+    assert errors.StateNotFound(kept, "-").found == kept

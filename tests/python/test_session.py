@@ -134,6 +134,44 @@ def test_what_does_not_fit_is_refused(builder: SparkSession.Builder, name: str, 
         snapline.configure(builder)
 
 
+@pytest.mark.parametrize(
+    ("options", "environment", "told"),
+    [
+        ({"spark.api.mode": "connect"}, {}, "spark.api.mode is connect"),
+        ({"spark.api.mode": "Connect"}, {}, "spark.api.mode is connect"),
+        ({}, {"SPARK_API_MODE": "connect"}, "SPARK_API_MODE is connect"),
+        ({}, {"SPARK_REMOTE": "sc://server/;token=hush"}, "SPARK_REMOTE is set"),
+        ({"spark.api.mode": "classic"}, {"SPARK_REMOTE": "sc://server/;token=hush"}, "SPARK_REMOTE is set"),
+        ({}, {"SPARK_CONNECT_MODE_ENABLED": "1"}, "SPARK_CONNECT_MODE_ENABLED is set"),
+        ({}, {"SPARK_CONNECT_MODE": "1"}, "by default here"),
+    ],
+)
+def test_every_way_to_spark_connect_is_refused(
+    builder: SparkSession.Builder,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, str],
+    environment: dict[str, str],
+    told: str,
+) -> None:
+    for name, value in options.items():
+        builder.config(name, value)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidConfiguration, match="makes a Spark Connect session") as refusal:
+        snapline.configure(builder)
+    assert told in refusal.value.found
+    assert "hush" not in str(refusal.value)
+    assert builder._options == options
+
+
+def test_classic_where_connect_is_the_default_is_not_refused(
+    builder: SparkSession.Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_CONNECT_MODE", "1")
+    monkeypatch.setenv("SPARK_API_MODE", "connect")
+    assert PROVIDER in snapline.configure(builder.config("spark.api.mode", "classic"))._options
+
+
 def test_jars_of_the_command_line_must_have_ours(
     builder: SparkSession.Builder, the_jar: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,8 @@ from snapline.jar import jar_path
 from snapline.session import configure
 
 if TYPE_CHECKING:
+    from snapline import inspect as inspect
+    from snapline import testing as testing
     from snapline.functions import (
         ArrowState,
         BroadcastContext,
@@ -168,11 +170,23 @@ __all__ = [
 ]
 
 
+# Rooms that are used by their own names, as in `snapline.inspect.open(path)`. They are not in __all__: Python has an
+# `inspect` too.
+_ROOMS = ("inspect", "testing")
+
+
 def __getattr__(name: str) -> Any:
     # Keyed state needs pyspark and pyarrow; the command line and configure() must start, and complain, without them.
+    if name in _ROOMS:
+        return import_module(f"snapline.{name}")
     if name in __all__:
         for room in ("snapline.state", "snapline.functions", "snapline.stream", "snapline.query", "snapline.savepoint"):
             module = import_module(room)
             if name in module.__all__:
                 return getattr(module, name)
     raise AttributeError(f"module 'snapline' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    # What notebooks complete.
+    return sorted({*globals(), *__all__, *_ROOMS})

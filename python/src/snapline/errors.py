@@ -6,7 +6,15 @@ raises the same kinds under the same codes.
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
+
+_PASSWORD = re.compile(r"(//[^/\s:@]*):[^/\s@]*@")
+
+
+def hide_passwords(text: str) -> str:
+    """Without passwords in URIs (``ftp://user:password@host``): errors and logs are read by many."""
+    return _PASSWORD.sub(r"\1:***@", text)
 
 
 class SnaplineError(Exception):
@@ -22,9 +30,9 @@ class SnaplineError(Exception):
     summary: ClassVar[str] = "Snapline failed."
 
     def __init__(self, found: str, action: str) -> None:
-        self.found = found
-        self.action = action
-        super().__init__(f"[{self.code}] {self.summary} Found: {found} Do: {action}")
+        self.found = hide_passwords(found)
+        self.action = hide_passwords(action)
+        super().__init__(f"[{self.code}] {self.summary} Found: {self.found} Do: {self.action}")
 
     def __reduce__(self) -> tuple[type[SnaplineError], tuple[str, str]]:
         # The message is made of the parts; an exception that crosses a process is made anew from them.
@@ -95,10 +103,10 @@ class QueryTakenOver(SnaplineError):
 
 
 class StateTooLarge(SnaplineError):
-    """State has passed a limit. Operator action: raise the limit the message names, or use another backend."""
+    """State, or a row or value that has to travel, has passed a limit. Operator action: do as the message says."""
 
     code = "SNAPLINE-TOO-LARGE"
-    summary = "The state is too large."
+    summary = "A limit of size has been passed."
 
 
 class StoreClosed(SnaplineError):

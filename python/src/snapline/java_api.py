@@ -11,7 +11,7 @@ from snapline import errors
 from snapline.errors import SnaplineError, StorageFailure, WrongSparkVersion
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _KINDS: dict[str, type[SnaplineError]] = {
     kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, SnaplineError)
@@ -95,6 +95,15 @@ def session_with(session: SparkSession, settings: Mapping[str, str]) -> SparkSes
         return session
     java = java_savepoints(session).sessionWith(session._jsparkSession, dict(settings))
     return SparkSession(session.sparkContext, java)
+
+
+def frame_with(df: DataFrame, settings: Mapping[str, str]) -> DataFrame:
+    """The DataFrame in a session of its own that is like its own one and has these settings."""
+    from pyspark.sql import DataFrame
+
+    session = session_with(df.sparkSession, settings)
+    internals = _object(session, "org.apache.spark.sql.execution.streaming.snapline.SessionInternals")
+    return DataFrame(internals.under(session._jsparkSession, df._jdf), session)
 
 
 @contextmanager

@@ -53,9 +53,14 @@ def spark_home(environ: Mapping[str, str] = os.environ) -> Path | None:
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
-def _defaults_file(environ: Mapping[str, str]) -> Path | None:
+def conf_folder(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """Where Spark's settings lie: SPARK_CONF_DIR, else a folder of Spark's."""
     home = spark_home(environ)
-    folder = Path(environ["SPARK_CONF_DIR"]) if environ.get("SPARK_CONF_DIR") else home and home / "conf"
+    return Path(environ["SPARK_CONF_DIR"]) if environ.get("SPARK_CONF_DIR") else home and home / "conf"
+
+
+def _defaults_file(environ: Mapping[str, str]) -> Path | None:
+    folder = conf_folder(environ)
     path = folder and folder / "spark-defaults.conf"
     return path if path and path.is_file() else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +49,7 @@ def configure(
 
     Raises:
         InvalidConfiguration: a setting is out of its range or names another provider, Spark runs already without the
-            jar, or the builder is one of Spark Connect.
+            jar, or the builder or the environment asks for Spark Connect.
         WrongSparkVersion: package, jar and pyspark do not belong together.
     """
     options: dict[str, str] = builder._options
@@ -89,11 +90,7 @@ def check_pyspark() -> str:
 
 
 def _check_options(options: Mapping[str, str]) -> None:
-    if "spark.remote" in options:
-        raise InvalidConfiguration(
-            "the builder makes a Spark Connect session: jar, extension and provider belong to its server.",
-            "start the server with them (--jars, --conf), and leave configure() out here.",
-        )
+    _check_classic(options, os.environ)
     provider = options.get(PROVIDER, PROVIDER_CLASS)
     if provider != PROVIDER_CLASS:
         raise InvalidConfiguration(
@@ -101,6 +98,28 @@ def _check_options(options: Mapping[str, str]) -> None:
             "remove that setting, or do not call snapline.configure().",
         )
     check_settings(options)
+
+
+def _check_classic(options: Mapping[str, str], environ: Mapping[str, str]) -> None:
+    """By all the ways in which pyspark's getOrCreate() is told to make a session of Spark Connect."""
+    from pyspark.util import default_api_mode
+
+    name = "spark.api.mode" if "spark.api.mode" in options else "SPARK_API_MODE"
+    mode = options.get("spark.api.mode", environ.get("SPARK_API_MODE", "")).lower()
+    told = [f"the builder sets {option}" for option in ("spark.remote",) if option in options]
+    # Not their values: the address of a server may hold a token.
+    told += [f"{variable} is set" for variable in ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED") if variable in environ]
+    if mode == "connect":
+        told.append(f"{name} is connect")
+    elif mode != "classic" and default_api_mode() == "connect":
+        told.append("pyspark makes such sessions by default here")
+    if told:
+        raise InvalidConfiguration(
+            f"the builder makes a Spark Connect session ({', '.join(told)}): jar, extension and provider belong to its "
+            "server.",
+            "unset that and set spark.api.mode to classic for keyed functions, which Spark Connect cannot run; for "
+            "state stores alone start the server with the jar (--jars, --conf), and leave configure() out here.",
+        )
 
 
 def _check_command_jars(launch: Launch, jar: Path) -> None:

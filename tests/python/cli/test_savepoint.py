@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,11 +30,16 @@ def snapline(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, text=True, capture_output=True, check=False)
 
 
+def answer(ran: subprocess.CompletedProcess[str]) -> str:
+    """What a command said on standard output; on standard error it said nothing."""
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.stdout
+
+
 def test_from_the_first_to_the_last(run: Run, checkpoint: Path, tmp_path: Path) -> None:
     path = tmp_path / "savepoints" / "monday"
     made = snapline("savepoint", "create", checkpoint, "--to", path, *SETTINGS)
-    assert made.returncode == 0, made.stderr
-    assert "state default of operator 0 (dedupe)" in made.stdout
+    assert "state default of operator 0 (dedupe)" in answer(made)
     told = run("savepoint", "describe", path, "--json")
     said = json.loads(told.out)
     assert (said["batch"], said["parallelism"]) == (5, 2)
@@ -44,13 +50,20 @@ def test_from_the_first_to_the_last(run: Run, checkpoint: Path, tmp_path: Path) 
     assert run("savepoint", "verify", path).code == 0
 
     restored = snapline("restore", path, "--to", tmp_path / "new", "--parallelism", 3, *SETTINGS)
-    assert restored.returncode == 0, restored.stderr
-    assert "goes on after batch 5" in restored.stdout
+    assert "goes on after batch 5" in answer(restored)
     summary = json.loads(run("checkpoints", "list", tmp_path / "new", "--json").out)
     assert (summary["newest_loadable"], summary["operators"][0]["stores"]) == (6, 3)
     again = snapline("restore", path, "--to", tmp_path / "new", *SETTINGS)
     assert again.returncode == 2
     assert "SNAPLINE-CONFIG" in again.stderr
+
+    exported = snapline("savepoint", "export", path, "--to", tmp_path / "exported", "--provider", "rocksdb", *SETTINGS)
+    assert exported.returncode == 0, exported.stderr
+    assert len(list((tmp_path / "exported/state").rglob("*.zip"))) == 2
+    assert json.loads(run("savepoint", "describe", path, "--json").out) == said
+    back = snapline("savepoint", "create", tmp_path / "exported", "--to", tmp_path / "back", *SETTINGS)
+    assert back.returncode == 0, back.stderr
+    assert json.loads(run("savepoint", "describe", tmp_path / "back", "--json").out)["states"] == said["states"]
 
     part = next((path / "operator-0/default").glob("*.parquet"))
     part.write_bytes(part.read_bytes()[:-1])
@@ -64,15 +77,14 @@ def test_from_the_first_to_the_last(run: Run, checkpoint: Path, tmp_path: Path) 
 def test_of_files_and_without_a_savepoint(run: Run, checkpoint: Path, tmp_path: Path) -> None:
     path = tmp_path / "native"
     made = snapline("savepoint", "create", checkpoint, "--to", path, "--format", "native", *SETTINGS)
-    assert made.returncode == 0, made.stderr
-    assert "files of the state" in made.stdout
+    assert "files of the state" in answer(made)
     said = json.loads(run("savepoint", "describe", path, "--json").out)
     assert (said["format"], said["states"][0]["rows"]) == ("native", 350)
     assert "native" in run("savepoint", "describe", path).out
     assert "native" in run("savepoint", "list", tmp_path).out
     assert run("savepoint", "verify", path).code == 0
     rescaled = snapline("rescale", checkpoint, "--to", tmp_path / "new", "--parallelism", 3, *SETTINGS)
-    assert rescaled.returncode == 0, rescaled.stderr
+    assert "goes on after batch 5" in answer(rescaled)
     summary = json.loads(run("checkpoints", "list", tmp_path / "new", "--json").out)
     assert (summary["newest_loadable"], summary["operators"][0]["stores"]) == (6, 3)
     assert run("checkpoints", "verify", tmp_path / "new").code == 0
@@ -103,6 +115,36 @@ def test_wrong_options_are_told_before_spark_starts(run: Run, tmp_path: Path) ->
         assert "SNAPLINE-CONFIG" in said.err
         assert text in " ".join(said.err.split())
     assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_that_is_not_there_has_no_list(run: Run, tmp_path: Path) -> None:
+    for more in ((), ("--json",)):
+        said = run("savepoint", "list", tmp_path / "nowhere", *more)
+        assert (said.code, said.out) == (2, "")
+        assert "SNAPLINE-NOT-FOUND" in said.err
+        assert "nowhere does not exist" in said.err
+    said = run("savepoint", "list", tmp_path)
+    assert (said.code, said.out) == (0, f"No savepoint lies directly below {tmp_path}.\n")
+
+
+def test_settings_without_a_value_are_told(run: Run, tmp_path: Path) -> None:
+    for name in ("offsets", "commits"):
+        (tmp_path / name).mkdir()
+    said = run("savepoint", "create", tmp_path, "--to", tmp_path / "new", "--conf", "spark.x")
+    assert (said.code, "--conf spark.x has no =" in said.err) == (2, True)
+
+
+def test_errors_and_warnings_are_heard_through_the_quiet(checkpoint: Path, tmp_path: Path) -> None:
+    """What only the JVM finds out: the answer is one line of ours."""
+    path = tmp_path / "copy"
+    shutil.copytree(checkpoint, path)
+    for offset in (path / "offsets").glob("[0-9]*"):
+        offset.unlink()
+    said = snapline("savepoint", "create", path, "--to", tmp_path / "new", *SETTINGS)
+    assert said.returncode in (1, 2)
+    assert said.stdout == ""
+    (line,) = said.stderr.splitlines()
+    assert line.startswith("[SNAPLINE-")
 
 
 def test_shows_what_was_never_finished(run: Run, tmp_path: Path) -> None:

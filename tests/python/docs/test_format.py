@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from snapline.format.frame import END_MAGIC, FORMAT_NUMBER, HEADER, TRAILER
+from snapline.format.frame import END_MAGIC, FORMAT_NUMBER, HEADER, TRAILER, newest_format
 from snapline.format.names import Kind
 
 from .pages import TOP, anchors, sections, text
@@ -45,6 +45,15 @@ def test_magics_and_numbers() -> None:
     assert f"format number: {FORMAT_NUMBER};" in frame
     scala = (TOP / CORE / "snapshot/Frame.scala").read_text()
     assert set(re.findall(r'"(SNAP[A-Z]{4})"', scala)) <= set(re.findall(r"`(SNAP[A-Z]{4})`", frame))
+
+
+def test_format_numbers_are_those_that_are_read() -> None:
+    """The jar's are held against the same table by FrameSpec."""
+    frame = sections(PAGE, 2)["2. The frame: changelogs, handles, merged files and `_metadata`"]
+    told = dict(re.findall(r"^\| `(SNAP[A-Z]{4})` \| ([\d, ]+) \|", frame, re.MULTILINE))
+    assert told == {
+        kind.magic.decode(): ", ".join(map(str, range(FORMAT_NUMBER, newest_format(kind) + 1))) for kind in Kind
+    }
 
 
 def test_sections_that_the_code_names() -> None:

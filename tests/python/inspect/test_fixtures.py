@@ -49,5 +49,6 @@ def test_an_old_checkpoint_with_merged_handles_is_read(fixture: Path, tmp_path: 
 
 
 def test_there_are_stores_of_old_versions() -> None:
-    assert [path.name for path in sorted(FIXTURES.iterdir())] == ["format-1", "format-1-hashmap"]
+    names = ["format-1", "format-1-hashmap", "format-1-steps", "format-1-steps-hashmap"]
+    assert [path.name for path in sorted(FIXTURES.iterdir())] == names
     assert [path.name for path in sorted(MERGED.iterdir())] == ["format-1"]

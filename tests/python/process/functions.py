@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -47,6 +49,20 @@ class CountingSource(ProcessFunction, CheckpointedFunction):
 
     def snapshot_state(self, ctx: Any) -> None:
         self.state.update(sorted(self.positions.items()))
+
+
+class Spins(ProcessFunction):
+    """Never comes back from its first row, and has written down which process it is."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def process_element(self, row: Any, ctx: Any) -> None:
+        spinner = Path(self.folder) / "spinner"
+        spinner.mkdir(exist_ok=True)
+        (spinner / str(os.getpid())).touch()
+        while True:
+            pass
 
 
 class EveryKind(ProcessFunction, CheckpointedFunction):

@@ -4,9 +4,11 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.datasource import DataSource, DataSourceReader
 from pyspark.sql.types import StringType
 
 from snapline import key_by
@@ -14,16 +16,62 @@ from snapline.errors import InvalidConfiguration
 from snapline.functions import Context, KeyedProcessFunction
 from snapline.query import check_replayable, find_obstacles
 from snapline.query.obstacles import of_source
+from snapline.query.plan_checks import keeps_state
+from snapline.query.static_tables import is_version_of_iceberg
 
 
 @pytest.fixture
 def rows(spark: SparkSession, tmp_path: Path) -> DataFrame:
+    """Beside them there is a view ``names``, of files that another program may write, and a source ``catalog``."""
     (tmp_path / "input").mkdir()
+    spark.range(3).selectExpr("cast(id AS int) AS key", "id AS name").write.parquet(str(tmp_path / "names"))
+    spark.read.parquet(str(tmp_path / "names")).createOrReplaceTempView("names")
+    spark.dataSource.register(Catalog)
     return spark.readStream.schema("key int, value long, time timestamp").json(str(tmp_path / "input"))
+
+
+def in_sql(df: DataFrame, text: str) -> DataFrame:
+    df.createOrReplaceTempView("events")
+    return df.sparkSession.sql(text)
 
 
 class Count(KeyedProcessFunction):
     def process_element(self, value: object, ctx: Context) -> None: ...
+
+
+class Catalog(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return "catalog"
+
+    def schema(self) -> str:
+        return "key int, name long"
+
+    def reader(self, schema: object) -> DataSourceReader:
+        raise AssertionError("no test reads it")
+
+
+def of_catalog(session: SparkSession, **options: object) -> DataFrame:
+    return session.read.format("catalog").options(**options).load()
+
+
+def at_version(session: SparkSession, version: str) -> DataFrame:
+    """As a catalog has a table that is read with VERSION AS OF. Spark brings none with versions."""
+    plans = session._jvm.org.apache.spark.sql
+    relation = of_catalog(session)._jdf.queryExecution().analyzed()
+    known = relation.copy(
+        relation.table(),
+        relation.output(),
+        relation.catalog(),
+        relation.identifier(),
+        relation.options(),
+        session._jvm.scala.Option.apply(plans.catalyst.analysis.AsOfVersion(version)),
+    )
+    return DataFrame(plans.classic.Dataset.ofRows(session._jsparkSession, known), session)
+
+
+def with_names(df: DataFrame) -> DataFrame:
+    return df.join(df.sparkSession.table("names"), "key")
 
 
 def names(df: DataFrame) -> list[tuple[str, bool]]:
@@ -38,8 +86,22 @@ FINE: dict[str, Callable[[DataFrame], DataFrame]] = {
     "rand() after state": lambda df: df.groupBy("key").count().withColumn("r", F.rand()),
     "rand() without state": lambda df: df.withColumn("r", F.rand()).filter("r < 0.5"),
     "a deterministic function": lambda df: df.groupBy(F.udf(str)("key")).count(),
-    "a static side": lambda df: (
-        df.join(df.sparkSession.range(5).withColumn("r", F.rand()), df.key == F.col("id")).groupBy("key").count()
+    "a range": lambda df: df.join(df.sparkSession.range(5), F.expr("key = id")).groupBy("key").count(),
+    "rows of a list": lambda df: (
+        df.join(df.sparkSession.createDataFrame([(1, "a")], "key int, name string"), "key").groupBy("name").count()
+    ),
+    "rows of Arrow": lambda df: (
+        df.join(df.sparkSession.createDataFrame(pa.table({"key": [1]})), "key").groupBy("key").count()
+    ),
+    "a row of SQL": lambda df: df.join(df.sparkSession.sql("SELECT 1 AS key"), "key").groupBy("key").count(),
+    "what was read once": lambda df: (
+        df.join(df.sparkSession.table("names").localCheckpoint(), "key").groupBy("key").count()
+    ),
+    "a version of a table": lambda df: df.join(at_version(df.sparkSession, "7"), "key").groupBy("key").count(),
+    "a table after state": lambda df: with_names(df.groupBy("key").count()),
+    "a table without state": with_names,
+    "rand() on a static side after state": lambda df: (
+        df.groupBy("key").count().join(df.sparkSession.range(5).withColumn("r", F.rand()), F.expr("key = id"))
     ),
     "order_by": lambda df: key_by(df, "key").order_by("time", "value").process(Count(), "key int"),
 }
@@ -64,6 +126,50 @@ REFUSED: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
     "before a join": (
         lambda df: df.withColumn("r", F.rand()).alias("a").join(df.alias("b"), F.expr("a.key = b.key")),
         r"rand\(",
+    ),
+    "a static side": (lambda df: with_names(df).groupBy("name").count(), r"Relation \[.*\] parquet is a static side"),
+    "a static side below a keyed function": (
+        lambda df: key_by(with_names(df), "key").order_by("time").process(Count(), "key int"),
+        "is a static side",
+    ),
+    "a static side that is worked on": (
+        lambda df: df.join(df.sparkSession.table("names").groupBy("key").count().cache(), "key").dropDuplicates(),
+        "is a static side",
+    ),
+    "a subquery": (
+        lambda df: in_sql(df, "SELECT key, count(*) FROM events WHERE key IN (SELECT key FROM names) GROUP BY key"),
+        "is a static side",
+    ),
+    "a lateral join": (
+        lambda df: in_sql(
+            df, "SELECT name, count(*) FROM events s, LATERAL (SELECT name FROM names WHERE key = s.key) GROUP BY name"
+        ),
+        "is a static side",
+    ),
+    "a static WITH": (
+        lambda df: in_sql(df, "WITH w AS (SELECT * FROM names) SELECT name, count(*) FROM events JOIN w GROUP BY name"),
+        "is a static side",
+    ),
+    "rand in a WITH": (
+        lambda df: in_sql(df, "WITH w AS (SELECT rand() AS r FROM events) SELECT r, count(*) FROM w GROUP BY r"),
+        r"rand\(",
+    ),
+    "rand on a static side": (
+        lambda df: df.join(df.sparkSession.range(5).withColumn("r", F.rand()), F.expr("key = id")).groupBy("r").count(),
+        r"rand\(",
+    ),
+    "rows of an RDD that reads": (
+        lambda df: df.join(df.sparkSession.createDataFrame(df.sparkSession.table("names").rdd), "key").distinct(),
+        "is a static side",
+    ),
+    "an option that its source knows nothing of": (
+        lambda df: df.join(of_catalog(df.sparkSession, **{"snapshot-id": 7, "versionAsOf": 7}), "key").distinct(),
+        "is a static side",
+    ),
+    "a branch": (lambda df: df.join(at_version(df.sparkSession, "main"), "key").distinct(), "is a static side"),
+    "a difference": (
+        lambda df: df.select("key").subtract(df.sparkSession.table("names").select("key")),
+        "is a static side",
     ),
     "below a keyed function": (
         lambda df: key_by(df.withColumn("r", F.rand()), "key").order_by("r").process(Count(), "key int"),
@@ -115,6 +221,40 @@ def test_what_is_forced_is_warned_of(rows: DataFrame, caplog: pytest.LogCaptureF
     assert "a replay rebuilds another state than the one whose output the sink has, or fails: rand(" in will
     with pytest.raises(InvalidConfiguration, match="ContinuousTrigger"):
         check_replayable(counts.trigger(continuous="1 second"), forced=True)
+
+
+def test_a_static_side_can_be_forced(rows: DataFrame, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        (obstacle,) = check_replayable(with_names(rows).groupBy("key").count().writeStream, forced=True)
+    assert obstacle.static
+    assert "is a static side" in caplog.text
+
+
+def test_versions_of_iceberg() -> None:
+    table = "org.apache.iceberg.spark.source.SparkTable"
+    assert is_version_of_iceberg(table, ["path", "snapshot-id"])
+    assert is_version_of_iceberg(table, ["as-of-timestamp"])
+    assert not is_version_of_iceberg(table, ["path", "branch"])
+    assert not is_version_of_iceberg("com.example.Table", ["snapshot-id"])
+
+
+STATEFUL = {
+    "sums": True,
+    "a table after state": True,
+    "order_by": True,
+    "a table without state": False,
+    "rand() without state": False,
+}
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_what_keeps_state(rows: DataFrame, name: str) -> None:
+    assert keeps_state(FINE[name](rows)) is STATEFUL[name]
+
+
+@pytest.mark.parametrize("name", [*REFUSED, *WARNED])
+def test_what_a_replay_could_not_repeat_keeps_state(rows: DataFrame, name: str) -> None:
+    assert keeps_state({**REFUSED, **WARNED}[name][0](rows))
 
 
 def test_the_socket_source_is_refused(spark: SparkSession) -> None:

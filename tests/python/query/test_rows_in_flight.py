@@ -56,6 +56,12 @@ def test_a_last_savepoint_takes_them_along(slow: Chains, aligned: Rows, config: 
     assert rows_wait(slow.files)
     metadata = SavepointFolder(savepoint).metadata
     assert metadata.in_flight == tuple(operator.id for operator in metadata.operators)
+    # As it can be without them: what waits is in no state that has a name.
+    for operator in metadata.operators:
+        for key in operator.states:
+            told = read_state(savepoint, operator.id, key.name, session=slow.session).collect()
+            reader = slow.session.read.format("snapline").option("operator", operator.id).option("state", key.name)
+            assert sorted(reader.load(savepoint).collect(), key=repr) == sorted(told, key=repr)
     before = slow.rows_out()
     assert before != aligned
     for parallelism in (metadata.parallelism, 1 if config.takes_checkpoints else 5):

@@ -16,7 +16,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import snapline
 from snapline import CheckpointConfig, FixedDelayRestart, NoRestart, SupervisedQuery
-from snapline.errors import InvalidConfiguration, StateNotFound, StorageFailure
+from snapline.errors import CheckpointDamaged, InvalidConfiguration, StateNotFound, StorageFailure
 from snapline.inspect import CheckpointFolder, Restart, verify
 
 from .conftest import Ticking
@@ -371,3 +371,22 @@ def test_what_cannot_be_replayed_is_refused_before_anything_is_written(
     finally:
         spark.conf.unset(INTERVAL_SETTING)
     assert not (tmp_path / "checkpoint").exists()
+
+
+def test_one_damaged_file_of_the_only_checkpoint_ends_the_start_which_never_begins_empty(query: RealQuery) -> None:
+    run(query, INTERVAL)
+    query.add_input(FIRST, SECOND)
+    run(query, INTERVAL)
+    assert len(numbers(query)) == 1
+    assert min(query.batches("offsets")) > 0
+    handle = next((query.checkpoint / "state").rglob("*.handle"))
+    content = bytearray(handle.read_bytes())
+    content[len(content) // 2] ^= 1
+    handle.write_bytes(content)
+    output, commits = query.output(), query.batches("commits")
+    # The first start finds the damage, the second no checkpoint at all.
+    for _ in range(2):
+        with pytest.raises(CheckpointDamaged, match="missing"):
+            snapline.start(to_files(query), INTERVAL)
+        assert query.output() == output
+        assert query.batches("commits") == commits

@@ -47,15 +47,15 @@ class Larger(ReduceFunction[int]):
         (lambda: ValueStateDescriptor("", "long"), "named ''"),
         (lambda: ValueStateDescriptor("$x", "long"), r"named '\$x'"),
         (lambda: ValueStateDescriptor("x", "lung"), "'lung' is no type"),
-        (lambda: ValueStateDescriptor("x", 5), "the type of value state x is 5"),  # type: ignore[arg-type]
-        (lambda: ValueStateDescriptor("x", "long", ttl=timedelta(1)), "the ttl of"),  # type: ignore[arg-type]
+        (lambda: ValueStateDescriptor("x", 5), "the type of value state x is 5"),  # type: ignore[call-overload]
+        (lambda: ValueStateDescriptor("x", "long", ttl=timedelta(1)), "the ttl of"),  # type: ignore[call-overload]
         (lambda: ValueStateDescriptor("x", "long", namespace=PICKLED), "equal bytes"),
         (lambda: MapStateDescriptor("x", PICKLED, "long"), "equal bytes"),
         (lambda: MapStateDescriptor("x", MapType(StringType(), LongType()), "long"), "equal bytes"),
         (lambda: MapStateDescriptor("x", "long", "long", entry="e", prefetch=False), "entry column e"),
         (lambda: MapStateDescriptor("x", "long", "long", entry="e", namespace="long"), "entry column e"),
         (lambda: ListStateDescriptor("x", "long", ttl=TTL, namespace="long"), "namespaces and a time to live"),
-        (lambda: ReducingStateDescriptor("x", 5, "long"), "reduce_function of x is 5"),  # type: ignore[arg-type]
+        (lambda: ReducingStateDescriptor("x", 5, "long"), "reduce_function of x is 5"),  # type: ignore[call-overload]
         (lambda: AggregatingStateDescriptor("x", Sum, "long"), "aggregate_function of x"),  # type: ignore[arg-type]
         (lambda: StateTtlConfig(timedelta(0)), "a time to live of"),
         (lambda: StateTtlConfig(5), "a time to live of 5"),  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from snapline.state.cursor import Cursor
+from snapline.state.form import ANY
 from snapline.state.map import MapState
 from snapline.state.map_cache import MapCache
 from snapline.state.source import Entry
@@ -33,7 +34,7 @@ def state(source: Source) -> tuple[MapCache, MapState[Any, Any]]:
     cache, cursor = MapCache(source), Cursor()
     cache.begin(1, False)
     cursor.slot = 0
-    return cache, MapState(cache, cursor)
+    return cache, MapState(cache, cursor, ANY, ANY)
 
 
 def test_an_entry_is_asked_for_once() -> None:

@@ -216,9 +216,9 @@ def test_the_short_forms_emit_per_element_or_per_batch(bounds: Bounds) -> None:
             ("b", 16),
         ]
     mean = "k string, mean double"
-    with harness(aggregation(Mean(), "struct<s:long,n:long>", 1, 1, "per_element"), mean, bounds=bounds) as run:
+    with harness(aggregation(Mean(), "struct<s:long,n:long>", 1, ["mean"], "per_element"), mean, bounds=bounds) as run:
         assert run.process_batch(ROWS[:4]) == [("a", 0.0), ("b", 1.0), ("a", 1.0), ("b", 2.0)]
-    with harness(aggregation(Mean(), "struct<s:long,n:long>", 1, 1, "per_batch"), mean, bounds=bounds) as run:
+    with harness(aggregation(Mean(), "struct<s:long,n:long>", 1, ["mean"], "per_batch"), mean, bounds=bounds) as run:
         assert sorted(run.process_batch(ROWS)) == [("a", 3.0), ("b", 4.0)]
     with pytest.raises(InvalidConfiguration, match="emit is 'never'"):
         reduction(latest, schema, "never")  # type: ignore[arg-type]

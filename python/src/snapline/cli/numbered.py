@@ -179,7 +179,8 @@ def _rows(meta: CheckpointMetadata, operator: int | None, partition: int | None)
             "bytes": handle.bytes,
             "handle_bytes": handle.handle_bytes,
             "uploaded_files": handle.uploaded_files,
-            "uploaded_bytes": handle.uploaded_bytes,
+            # As the checkpoint's own size counts: small state lies in its handle.
+            "uploaded_bytes": handle.uploaded_bytes + handle.handle_bytes,
             "sync": handle.sync,
             "async": handle.async_,
             "in_flight": handle.in_flight,

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from snapline.cli import savepoint_text
+from snapline.cli.local_paths import LocalPaths, local_path
+from snapline.cli.spark import spark_session
 from snapline.cli.text import console
-from snapline.errors import InvalidConfiguration
+from snapline.errors import StateNotFound
 from snapline.inspect import SavepointFolder
 from snapline.inspect.files import Folder
 from snapline.query.files import LocalFiles
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from snapline.savepoint import SavepointMetadata
+    from snapline.savepoint.matching import OperatorMap
 
 app = typer.Typer(name="savepoint", help="Take, look at and remove savepoints.", no_args_is_help=True)
 
@@ -66,7 +65,10 @@ def create(
     from snapline.savepoint.create import check_format
 
     check_format(format, in_flight)
-    with _session(master, conf) as session:
+    paths = LocalPaths(conf)
+    paths.check_checkpoint(checkpoint, number)
+    paths.check_new(to, "a savepoint")
+    with spark_session(master, conf) as session:
         metadata = create_savepoint(
             session, checkpoint, to, number=number, format=format, in_flight=in_flight, progress=_progress(as_json)
         )
@@ -78,7 +80,9 @@ def list_(
     folder: Annotated[str, typer.Argument(help="The folder that holds savepoints.")], as_json: JsonOption = False
 ) -> None:
     """Show the savepoints directly below a folder, newest first."""
-    files = Folder(folder).list_files() or []
+    files = Folder(folder).list_files()
+    if files is None:
+        raise StateNotFound(f"{folder} does not exist.", "give the folder that holds savepoints.")
     names = sorted(
         {file.name.split("/")[0] for file in files if re.fullmatch(r"[^/]+/_(metadata|unfinished)", file.name)}
     )
@@ -104,12 +108,12 @@ def dispose(path: SavepointArgument, master: MasterOption = "local[1]", conf: Co
     """Remove a savepoint with all its files."""
     from snapline.savepoint.dispose import dispose_savepoint
 
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", path) is None:
-        dispose_savepoint(LocalFiles(path))
+    if (local := local_path(path)) is not None:
+        dispose_savepoint(LocalFiles(local))
     else:
         from snapline.query.hadoop_files import HadoopFiles
 
-        with _session(master, conf) as session:
+        with spark_session(master, conf) as session:
             dispose_savepoint(HadoopFiles(session, path))
     console().print(f"{path} is gone.", soft_wrap=True)
 
@@ -134,7 +138,8 @@ def export(
 
     provider_class(provider)
     mapped = operator_map(operators or ())
-    with _session(master, conf) as session:
+    _check_restore(LocalPaths(conf), savepoint, to, parallelism, mapped, allow_non_restored_state)
+    with spark_session(master, conf) as session:
         metadata = export_savepoint(
             session,
             savepoint,
@@ -166,7 +171,8 @@ def restore(
     from snapline.savepoint.matching import operator_map
 
     mapped = operator_map(operators or ())
-    with _session(master, conf) as session:
+    _check_restore(LocalPaths(conf), savepoint, to, parallelism, mapped, allow_non_restored_state)
+    with spark_session(master, conf) as session:
         metadata = restore_savepoint(
             session,
             savepoint,
@@ -194,7 +200,10 @@ def rescale(
     """Write a checkpoint folder with the state of another one, at another parallelism."""
     from snapline.savepoint import rescale_checkpoint
 
-    with _session(master, conf) as session:
+    paths = LocalPaths(conf)
+    paths.check_checkpoint(checkpoint, number)
+    paths.check_new(to, "the restored query")
+    with spark_session(master, conf) as session:
         metadata = rescale_checkpoint(
             session,
             checkpoint,
@@ -208,30 +217,23 @@ def rescale(
     _written(to, metadata, "start the query on it")
 
 
+def _check_restore(
+    paths: LocalPaths, savepoint: str, to: str, parallelism: int | None, operators: OperatorMap, may_leave_out: bool
+) -> None:
+    """What needs no Spark, before it starts; the restore itself checks all of it again."""
+    from snapline.savepoint.matching import match_by_hand
+    from snapline.savepoint.parallelism import check_range
+
+    paths.check_new(to, "the restored query")
+    metadata = paths.read_savepoint(savepoint)
+    if metadata is not None:
+        match_by_hand(metadata.operators, operators, may_leave_out)
+        check_range(metadata, parallelism)
+
+
 def _written(checkpoint: str, metadata: SavepointMetadata, next_step: str) -> None:
     console().print(f"{checkpoint} goes on after batch {metadata.batch}: {next_step}.", soft_wrap=True)
 
 
 def _progress(quiet: bool) -> savepoint_text.Progress:
     return (lambda step: None) if quiet else (lambda step: console().print(f"… {step}", soft_wrap=True))
-
-
-@contextmanager
-def _session(master: str, conf: list[str] | None) -> Iterator[SparkSession]:
-    from pyspark.sql import SparkSession
-
-    from snapline.session import configure
-
-    builder = SparkSession.builder.master(master).appName("snapline savepoint")
-    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-    for setting in conf or ():
-        name, separator, value = setting.partition("=")
-        if not separator:
-            raise InvalidConfiguration(f"--conf {setting} has no =.", "write --conf name=value.")
-        builder = builder.config(name, value)
-    session = configure(builder).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    try:
-        yield session
-    finally:
-        session.stop()

@@ -60,6 +60,9 @@ def show_list(folder: str, names: Sequence[str], *, as_json: bool) -> None:
     if as_json:
         print_json([_as_item(_path(folder, name), each) for name, each in found])
         return
+    if not found:
+        console().print(f"No savepoint lies directly below {folder}.", soft_wrap=True)
+        return
     columns = ("created", "query", "batch", "format", "size")
     listing = table(f"Savepoints in {folder}", "name", *columns, numbers=("batch", "size"))
     for name, each in found:

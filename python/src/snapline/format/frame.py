@@ -28,6 +28,11 @@ TRAILER = struct.Struct("<QIIII8s")
 _READ_AHEAD = 1 << 16
 
 
+def newest_format(kind: Kind) -> int:
+    """The greatest format number that is read of a kind of file."""
+    return _NEWEST.get(kind, FORMAT_NUMBER)
+
+
 def crc32c(data: bytes) -> int:
     """CRC-32C (Castagnoli), unsigned."""
     return int(google_crc32c.value(data))

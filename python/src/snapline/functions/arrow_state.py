@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapline.errors import InvalidConfiguration
-from snapline.functions.context import EVENT, PROCESSING
+from snapline.functions.context import EVENT, PROCESSING, no_event_time
 from snapline.state.cursor import BEFORE_ALL, BatchTime
 
 if TYPE_CHECKING:
@@ -104,7 +104,13 @@ class ArrowState:
         self._update(name, self._column(name, is_entries=True), values, changed)
 
     def register_event_time_timers(self, times: Any, *, key_index: Any = None) -> None:
-        """Registers timers: time stamps, or ms, one per key (null: none) or one for each of ``key_index``."""
+        """Registers timers: time stamps, or ms, one per key (null: none) or one for each of ``key_index``.
+
+        Raises:
+            InvalidConfiguration: the stream has no watermark, so that they would never fire.
+        """
+        if self._time.watermark is None:
+            raise no_event_time()
         self._timers(times, key_index, EVENT, 0)
 
     def register_processing_time_timers(self, times: Any, *, key_index: Any = None) -> None:

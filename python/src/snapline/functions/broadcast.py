@@ -12,6 +12,7 @@ from snapline.functions.process import KeyedProcessFunction
 from snapline.state.broadcast import BroadcastState, ReadOnlyBroadcastState
 from snapline.state.cursor import Cursor
 from snapline.state.descriptors import MapStateDescriptor, StateDescriptor
+from snapline.state.python_types import K, V
 
 if TYPE_CHECKING:
     from snapline.state.row import Row
@@ -46,7 +47,7 @@ class ReadOnlyContext(Context):
         super().__init__(cursor, keys, outputs, timer_service)
         self._states = {name: state.read_only() for name, state in states.items()}
 
-    def get_broadcast_state(self, descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState[Any, Any]:
+    def get_broadcast_state(self, descriptor: MapStateDescriptor[K, V]) -> ReadOnlyBroadcastState[K, V]:
         """A broadcast state, to read."""
         return _named(self._states, descriptor)  # type: ignore[no-any-return]
 
@@ -68,7 +69,7 @@ class BroadcastContext:
         self._states = states
         self._keyed = keyed
 
-    def get_broadcast_state(self, descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
+    def get_broadcast_state(self, descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
         """A broadcast state, to read and write."""
         return _named(self._states, descriptor)  # type: ignore[no-any-return]
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from datetime import tzinfo
 from io import BytesIO
 from typing import Any, BinaryIO
 
 from snapline.errors import InvalidConfiguration
 from snapline.state.broadcast import BroadcastState
-from snapline.state.coerce import coercer
 from snapline.state.descriptors import ListStateDescriptor, MapStateDescriptor, StateDescriptor
+from snapline.state.form import ANY, form_of, key_form
 from snapline.state.operator_list import OperatorListState
 from snapline.state.operator_spec import RAW_STATE, Distribution, OperatorStateSpec
+from snapline.state.python_types import K, T, V
 from snapline.state.raw import RawStateOutput
 
 OperatorHandle = OperatorListState[Any] | BroadcastState[Any, Any]
@@ -42,15 +44,15 @@ class OperatorStateStore:
         self._handles = handles
         self.specs: dict[str, OperatorStateSpec] = {}
 
-    def get_list_state(self, descriptor: ListStateDescriptor) -> OperatorListState[Any]:
+    def get_list_state(self, descriptor: ListStateDescriptor[T]) -> OperatorListState[T]:
         """A list whose elements are dealt out evenly when the parallelism changes."""
         return self._get(descriptor, Distribution.SPLIT)  # type: ignore[return-value]
 
-    def get_union_list_state(self, descriptor: ListStateDescriptor) -> OperatorListState[Any]:
+    def get_union_list_state(self, descriptor: ListStateDescriptor[T]) -> OperatorListState[T]:
         """A list of which every partition gets all elements when a savepoint is restored."""
         return self._get(descriptor, Distribution.UNION)  # type: ignore[return-value]
 
-    def get_broadcast_state(self, descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
+    def get_broadcast_state(self, descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
         """A map that is the same in all partitions."""
         return self._get(descriptor, Distribution.BROADCAST)  # type: ignore[return-value]
 
@@ -66,16 +68,16 @@ class OperatorStateStore:
                 "let it ask for the same states everywhere: they belong to the query.",
             )
         if spec.name not in self._handles:
-            self._handles[spec.name] = operator_handle(spec)
+            self._handles[spec.name] = operator_handle(spec, None)
         return self._handles[spec.name]
 
 
-def operator_handle(spec: OperatorStateSpec) -> OperatorHandle:
-    """An empty state."""
-    coerce = None if spec.pickled else coercer(spec.value)
-    if spec.distribution is Distribution.BROADCAST:
-        return BroadcastState(None if spec.key is None else coercer(spec.key), coerce)
-    return OperatorListState(coerce)
+def operator_handle(spec: OperatorStateSpec, zone: tzinfo | None) -> OperatorHandle:
+    """An empty state; time stamps are naive in the zone."""
+    value = form_of(spec.value, zone, f"the value of state {spec.name}", pickled=spec.pickled)
+    if spec.distribution is not Distribution.BROADCAST:
+        return OperatorListState(value)
+    return BroadcastState(ANY if spec.key is None else key_form(spec.key, zone, f"the key of state {spec.name}"), value)
 
 
 class FunctionInitializationContext:

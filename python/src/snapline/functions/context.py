@@ -6,20 +6,21 @@ from abc import ABC, abstractmethod
 from datetime import datetime, tzinfo
 from typing import Any, Literal, Protocol
 
+from snapline.errors import InvalidConfiguration
 from snapline.functions.metrics import MetricGroup
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.time import from_millis, to_millis
-from snapline.state.cursor import BEFORE_ALL, BatchTime, Cursor
+from snapline.state.cursor import BEFORE_ALL, NEVER, BatchTime, Cursor
 from snapline.state.descriptors import (
-    AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
-    ReducingStateDescriptor,
     StateDescriptor,
     ValueStateDescriptor,
 )
+from snapline.state.folding_descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
 from snapline.state.list import ListState
 from snapline.state.map import MapState
+from snapline.state.python_types import Acc, In, K, Out, T, V
 from snapline.state.reducing import AggregatingState, ReducingState
 from snapline.state.value import ValueState
 
@@ -34,23 +35,25 @@ class RuntimeContext(ABC):
     def _state(self, descriptor: StateDescriptor, kind: type[StateDescriptor]) -> Any:
         """The handle of a state; the kind is what the method called is for."""
 
-    def get_state(self, descriptor: ValueStateDescriptor) -> ValueState[Any]:
+    def get_state(self, descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
         """A value per key."""
         return self._state(descriptor, ValueStateDescriptor)  # type: ignore[no-any-return]
 
-    def get_list_state(self, descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_list_state(self, descriptor: ListStateDescriptor[T]) -> ListState[T]:
         """A list per key."""
         return self._state(descriptor, ListStateDescriptor)  # type: ignore[no-any-return]
 
-    def get_map_state(self, descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+    def get_map_state(self, descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]:
         """A map per key."""
         return self._state(descriptor, MapStateDescriptor)  # type: ignore[no-any-return]
 
-    def get_reducing_state(self, descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+    def get_reducing_state(self, descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]:
         """A value per key that is reduced with what is added."""
         return self._state(descriptor, ReducingStateDescriptor)  # type: ignore[no-any-return]
 
-    def get_aggregating_state(self, descriptor: AggregatingStateDescriptor) -> AggregatingState[Any, Any, Any]:
+    def get_aggregating_state(
+        self, descriptor: AggregatingStateDescriptor[In, Acc, Out]
+    ) -> AggregatingState[In, Acc, Out]:
         """An accumulator per key."""
         return self._state(descriptor, AggregatingStateDescriptor)  # type: ignore[no-any-return]
 
@@ -95,13 +98,19 @@ class TimerService:
         return BEFORE_ALL if self._time.watermark is None else self._time.watermark
 
     def register_event_time_timer(self, time: int | datetime) -> None:
-        """Has ``on_timer`` called when the watermark reaches the time. The same time twice is one timer."""
-        millis = time if type(time) is int else to_millis(time, self._zone)
+        """Has ``on_timer`` called when the watermark reaches the time. The same time twice is one timer.
+
+        Raises:
+            InvalidConfiguration: the stream has no watermark, so that the timer would never fire.
+        """
+        millis = time if type(time) is int and BEFORE_ALL <= time <= NEVER else to_millis(time, self._zone)
         self._timers.register(self._cursor.slot, millis, EVENT)
+        if self._time.watermark is None:
+            raise no_event_time()
 
     def register_processing_time_timer(self, time: int | datetime) -> None:
         """Has ``on_timer`` called in the first micro-batch at or after the time."""
-        millis = time if type(time) is int else to_millis(time, self._zone)
+        millis = time if type(time) is int and BEFORE_ALL <= time <= NEVER else to_millis(time, self._zone)
         self._timers.register(self._cursor.slot, millis, PROCESSING)
 
     def delete_event_time_timer(self, time: int | datetime) -> None:
@@ -115,6 +124,15 @@ class TimerService:
     def to_datetime(self, millis: int) -> datetime:
         """Milliseconds as the naive datetime that a row would have."""
         return from_millis(millis, self._zone)
+
+
+def no_event_time() -> InvalidConfiguration:
+    """The error for an event-time timer that would never fire."""
+    return InvalidConfiguration(
+        "an event-time timer in a stream without a watermark: it would never fire.",
+        'give the DataFrame a watermark before key_by: withWatermark("time", "1 minute"); in a test harness give '
+        "event_time. Or register a processing-time timer.",
+    )
 
 
 class Keys(Protocol):

@@ -12,7 +12,7 @@ from snapline.errors import InvalidConfiguration, SnaplineError
 from snapline.functions.checkpointed import CheckpointedFunction, recorded_states
 from snapline.functions.errors import FunctionFailed
 from snapline.functions.kind import FunctionKind
-from snapline.functions.process import BatchType, Mode, batch_type_of, mode_of
+from snapline.functions.process import BatchType, Mode, batch_type_of, check_library, check_synchronous, mode_of
 from snapline.functions.recording import RecordingContext
 from snapline.state.operator_spec import OperatorStateSpec
 from snapline.state.spec import StateSpec
@@ -61,6 +61,7 @@ class FunctionPlan:
         kind.check(function)
         mode = mode_of(function, kind.base)
         name = type(function).__name__
+        check_synchronous(function)
         if mode == "arrow" and kind.has_broadcast:
             raise InvalidConfiguration(
                 f"{name} overrides process_arrow, which has no context to get broadcast state from.",
@@ -89,9 +90,12 @@ class FunctionPlan:
             ) from e
         states = tuple(StateSpec.of(descriptor) for descriptor in context.descriptors.values())
         _check_for_arrow(mode, name, states)
+        batch_type = batch_type_of(copy)
+        if mode == "batch":
+            check_library(batch_type, name)
         operator_states = (*broadcast, *(spec for spec in own if spec not in broadcast))
         _check_names(name, [*(spec.name for spec in operator_states)])
-        return cls(pickle, name, mode, batch_type_of(copy), states, tuple(context.metrics.names), kind, operator_states)
+        return cls(pickle, name, mode, batch_type, states, tuple(context.metrics.names), kind, operator_states)
 
 
 def _check_names(function: str, names: Sequence[str]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.util import find_spec
+from inspect import isasyncgenfunction, iscoroutinefunction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from snapline.errors import InvalidConfiguration
@@ -15,6 +17,15 @@ if TYPE_CHECKING:
 Mode = Literal["element", "batch", "arrow"]
 BatchType = Literal["arrow", "pandas", "polars"]
 
+# What else is called of a function, of whatever kind.
+_OTHER_METHODS = (
+    "open",
+    "close",
+    "on_timer",
+    "process_broadcast_element",
+    "initialize_state",
+    "snapshot_state",
+)
 _METHODS: dict[Mode, str] = {"element": "process_element", "batch": "process_batch", "arrow": "process_arrow"}
 
 
@@ -74,6 +85,33 @@ def mode_of(function: Any, base: type[Any] = KeyedProcessFunction) -> Mode:
             "override exactly one of them.",
         )
     return found[0]
+
+
+def check_synchronous(function: Any) -> None:
+    """
+    Raises:
+        InvalidConfiguration: a method that Snapline calls is a coroutine, which nobody would run.
+    """
+    for name in (*_METHODS.values(), *_OTHER_METHODS):
+        method = getattr(function, name, None)
+        if iscoroutinefunction(method) or isasyncgenfunction(method):
+            raise InvalidConfiguration(
+                f"{type(function).__name__}.{name} is an async function.",
+                f"write `def {name}`: rows are handled one after another. To wait for many answers at once, write "
+                "process_batch and run what you await in it with asyncio.run() or a pool of threads.",
+            )
+
+
+def check_library(batch_type: BatchType, name: str) -> None:
+    """
+    Raises:
+        InvalidConfiguration: the library of the batches is not installed.
+    """
+    if batch_type != "arrow" and find_spec(batch_type) is None:
+        raise InvalidConfiguration(
+            f"process_batch of {name} wants batches of {batch_type}, and {batch_type} is not installed.",
+            f'install it here and where the workers run (pip install "snapline[{batch_type}]"), or take Arrow batches.',
+        )
 
 
 def batch_type_of(function: Any) -> BatchType:

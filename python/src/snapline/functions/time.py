@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
+from operator import index
 from zoneinfo import ZoneInfo
 
-EPOCH = datetime(1970, 1, 1)
+from snapline.state.cursor import BEFORE_ALL, NEVER
+from snapline.state.wall_clock import EPOCH
+
 _MS = timedelta(milliseconds=1)
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?")
 
@@ -25,9 +28,24 @@ def zone_of(name: str) -> tzinfo | None:
 
 
 def to_millis(time: datetime | int, zone: tzinfo | None) -> int:
-    """A datetime, naive ones in the zone, as milliseconds; an int is milliseconds already."""
-    if isinstance(time, int):
-        return time
+    """A datetime, naive ones in the zone, as milliseconds; a whole number is milliseconds already.
+
+    Raises:
+        TypeError: it is neither.
+        OverflowError: it has more than 64 bits.
+    """
+    if not isinstance(time, datetime):
+        try:
+            millis = index(time)
+        except TypeError:
+            raise TypeError(
+                f"a time is {time!r:.200}, a {type(time).__name__}: give a datetime, or milliseconds as a whole number"
+            ) from None
+        if not BEFORE_ALL <= millis <= NEVER:
+            raise OverflowError(f"a time is {millis} ms, which has more than 64 bits: give one that has not")
+        return millis
+    if time != time:
+        raise TypeError("a time is NaT: give a datetime, or milliseconds as a whole number")
     if time.tzinfo is not None:
         time = time.astimezone(timezone.utc).replace(tzinfo=None)
     elif zone is not None:
@@ -36,6 +54,6 @@ def to_millis(time: datetime | int, zone: tzinfo | None) -> int:
 
 
 def from_millis(millis: int, zone: tzinfo | None) -> datetime:
-    """Milliseconds as a naive datetime in the zone."""
+    """Milliseconds as a naive datetime in the zone; its ``fold`` is 1 where the clock shows a time again."""
     time = EPOCH + timedelta(milliseconds=millis)
     return time if zone is None else time.replace(tzinfo=timezone.utc).astimezone(zone).replace(tzinfo=None)

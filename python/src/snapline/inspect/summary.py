@@ -13,7 +13,8 @@ from snapline.inspect.numbered import NumberedCheckpoint, ReplayProgress, Restar
 class SnapshotSummary:
     """The snapshots of one version of an operator, over all its stores; sizes in bytes.
 
-    ``uploaded_bytes`` is what they wrote themselves; the rest of ``state_bytes`` was there already.
+    ``uploaded_bytes`` is what they wrote themselves; the rest of ``state_bytes`` was there already. Both count the
+    handles, in which small state lies. ``uploaded_files`` are table files.
     """
 
     version: int
@@ -155,21 +156,24 @@ def _operator(operator: Operator) -> OperatorSummary:
         bytes=sum(file.size for file in own) + sum(member.length for _, member in members),
         changelogs=len(changelogs),
         changelog_bytes=sum(file.size for file in changelogs),
-        snapshots=_snapshots([meta for store in stores for meta in store.snapshots()]),
+        snapshots=_snapshots(
+            [(meta, store.files.handle(meta.ref)[1]) for store in stores for meta in store.snapshots()]
+        ),
     )
 
 
-def _snapshots(metas: list[HandleMeta]) -> tuple[SnapshotSummary, ...]:
-    by_version: dict[int, list[HandleMeta]] = {}
-    for meta in metas:
-        by_version.setdefault(meta.ref.version, []).append(meta)
+def _snapshots(found: list[tuple[HandleMeta, int]]) -> tuple[SnapshotSummary, ...]:
+    """Of metas, and of the bytes of the handles that they are in."""
+    by_version: dict[int, list[tuple[HandleMeta, int]]] = {}
+    for meta, length in found:
+        by_version.setdefault(meta.ref.version, []).append((meta, length))
     return tuple(
         SnapshotSummary(
             version,
             len(each),
-            sum(meta.state_bytes for meta in each),
-            sum(meta.uploaded_bytes for meta in each),
-            sum(meta.uploaded_files for meta in each),
+            sum(meta.state_bytes + length for meta, length in each),
+            sum(meta.uploaded_bytes + length for meta, length in each),
+            sum(meta.uploaded_files for meta, _ in each),
         )
         for version, each in sorted(by_version.items())
     )

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from snapline.errors import CheckpointDamaged, StateNotFound
+from snapline.errors import CheckpointDamaged, StateNotFound, hide_passwords
 from snapline.query.files import Files
 from snapline.query.interval_mark import INTERVAL_MARK
 from snapline.query.journal import REPLAY, CheckpointRef
@@ -83,7 +83,8 @@ class CheckpointChoice:
     def set_aside(self, number: int, why: str) -> None:
         """Takes a checkpoint out of the choice: for one whose state turns out to be damaged when it is loaded."""
         aside = aside_name(number)
-        _log.warning("Checkpoint %d in %s is set aside as %s: %s", number, self._files.location, aside, why)
+        location = hide_passwords(self._files.location)
+        _log.warning("Checkpoint %d in %s is set aside as %s: %s", number, location, aside, why)
         self._files.delete(aside)
         self._files.rename(metadata_name(number), aside)
 

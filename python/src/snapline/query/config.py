@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
 from typing import Any, NamedTuple
@@ -191,6 +191,10 @@ class CheckpointConfig:
     def is_at_least_once(self) -> bool:
         """Whether a snapshot may hold later batches than its checkpoint's."""
         return CheckpointingMode(self.mode) is CheckpointingMode.AT_LEAST_ONCE
+
+    def without_interval(self) -> CheckpointConfig:
+        """The same where every batch is durable by itself, which leaves no other mode than ``EXACTLY_ONCE``."""
+        return replace(self, interval=None, mode=CheckpointingMode.EXACTLY_ONCE)
 
     @property
     def takes_checkpoints(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _TEXT = 120
@@ -23,55 +24,72 @@ class Plan:
     """A node of a logical plan."""
 
     def __init__(self, node: Any) -> None:
-        self._node = node
+        self.node = node
         self.name = str(node.getClass().getSimpleName())
+
+    @classmethod
+    def of(cls, df: DataFrame) -> Plan:
+        """A DataFrame's, analyzed. Each ``WITH`` stands where it is used: whether it feeds state depends on that."""
+        jvm: Any = df.sparkSession._jvm
+        inline = jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False)
+        return cls(inline.apply(df._jdf.queryExecution().analyzed()))
 
     @property
     def is_streaming(self) -> bool:
-        return bool(self._node.isStreaming())
+        return bool(self.node.isStreaming())
 
     @property
     def text(self) -> str:
         """The node in one line."""
-        return _shorten(str(self._node.simpleString(_TEXT)))
+        return _shorten(str(self.node.simpleString(_TEXT)))
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it is where rows come from."""
+        return bool(self.node.children().isEmpty())
 
     @property
     def children(self) -> Iterator[Plan]:
-        return map(Plan, _items(self._node.children()))
+        return map(Plan, items_of(self.node.children()))
+
+    @property
+    def subqueries(self) -> Iterator[Plan]:
+        """Plans within the expressions of this node."""
+        return map(Plan, items_of(self.node.subqueries()))
 
     @property
     def expressions_deterministic(self) -> bool:
         """Whether those of this node are; False where a child below has one that is not."""
-        return bool(self._node.deterministic())
+        return bool(self.node.deterministic())
 
     @property
     def expressions(self) -> Iterator[Expression]:
-        return map(Expression, _items(self._node.expressions()))
+        return map(Expression, items_of(self.node.expressions()))
 
     @property
     def has_order(self) -> bool:
         """Of Snapline's keyed function: whether order_by fixes the order of a key's rows."""
-        return int(self._node.order().size()) > 0
+        return int(self.node.order().size()) > 0
 
     @property
     def has_key(self) -> bool:
         """Of Snapline's function: whether its rows have keys."""
-        return int(self._node.keys().size()) > 0
+        return int(self.node.keys().size()) > 0
 
     @property
     def drops_columns(self) -> bool:
         """Of a deduplication: whether rows that it takes for equal may differ in other columns."""
-        return int(self._node.keys().size()) < int(self._node.child().output().size())
+        return int(self.node.keys().size()) < int(self.node.child().output().size())
 
     @property
     def source(self) -> Source | None:
         """None: this node is no source."""
         if self.name == "StreamingRelation":
-            source = self._node.dataSource()
-            return Source(str(self._node.sourceName()), _lower(_entries(source.options())))
+            source = self.node.dataSource()
+            return Source(str(self.node.sourceName()), _lower(_entries(source.options())))
         if self.name == "StreamingRelationV2":
-            options = self._node.extraOptions().asCaseSensitiveMap()
-            return Source(str(self._node.sourceName()), _lower({key: options[key] for key in options}))
+            options = self.node.extraOptions().asCaseSensitiveMap()
+            return Source(str(self.node.sourceName()), _lower({key: options[key] for key in options}))
         return None
 
 
@@ -93,7 +111,7 @@ class Expression:
 
     @property
     def children(self) -> list[Expression]:
-        return [Expression(child) for child in _items(self._node.children())]
+        return [Expression(child) for child in items_of(self._node.children())]
 
 
 @dataclass(frozen=True)
@@ -123,13 +141,14 @@ def field_of(java: Any, name: str) -> Any:
     return field.get(java)
 
 
-def _items(seq: Any) -> Iterator[Any]:
+def items_of(seq: Any) -> Iterator[Any]:
+    """Of a Scala sequence."""
     return (seq.apply(index) for index in range(seq.size()))
 
 
 def _entries(scala_map: Any) -> dict[str, str]:
     pairs = scala_map.toSeq()
-    return {str(pair._1()): str(pair._2()) for pair in _items(pairs)}
+    return {str(pair._1()): str(pair._2()) for pair in items_of(pairs)}
 
 
 def _lower(options: Mapping[str, str]) -> dict[str, str]:

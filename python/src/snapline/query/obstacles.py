@@ -35,11 +35,13 @@ class Obstacle:
         found: what it is, with its name.
         action: what to do about it.
         fatal: whether a replay would be wrong, or only may be.
+        static: whether it is on a static side, which Spark reads anew each time it runs a batch.
     """
 
     found: str
     action: str
     fatal: bool
+    static: bool = False
 
 
 def of_source(name: str, options: Mapping[str, str]) -> Iterator[Obstacle]:
@@ -92,6 +94,17 @@ def of_node(node: Plan) -> Iterator[Obstacle]:
             "drop duplicates on all columns, or use what comes after it by the key columns only",
             fatal=False,
         )
+
+
+def of_table(text: str) -> Obstacle:
+    """A table on a static side of rows that go into state, if nothing says of which version."""
+    return Obstacle(
+        f"{text} is a static side, which a replay reads as it is by then",
+        "read a version of it (Delta: versionAsOf, Iceberg: snapshot-id); or join it after the state; or read it as a "
+        "stream",
+        fatal=True,
+        static=True,
+    )
 
 
 def of_expression(name: str, text: str) -> Obstacle:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
@@ -15,8 +16,10 @@ from snapline.query.obstacles import (
     of_expression,
     of_node,
     of_source,
+    of_table,
     of_writer,
 )
+from snapline.query.static_tables import has_fixed_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,6 +31,7 @@ _STATEFUL = {
     "Deduplicate",
     "DeduplicateWithinWatermark",
     "Distinct",
+    "Except",
     "FlatMapGroupsInPandasWithState",
     "FlatMapGroupsWithState",
     "GlobalLimit",
@@ -76,7 +80,7 @@ def check_unaligned(writer: DataStreamWriter) -> None:
     Raises:
         InvalidConfiguration: every reason is named.
     """
-    seen = list(dict.fromkeys(_walk_unaligned(Plan(writer._df._jdf.queryExecution().analyzed()))))
+    seen = list(dict.fromkeys(_walk_unaligned(Plan.of(writer._df))))
     found = [reason for reason in seen if reason] if seen else ["no keyed function keeps state in it"]
     if str(writer._df.sparkSession.conf.get(_NO_DATA_BATCHES)).lower() == "false":
         found.append(f"{_NO_DATA_BATCHES} is false, so that rows would wait for new ones")
@@ -93,12 +97,21 @@ def check_at_least_once(writer: DataStreamWriter) -> None:
     Raises:
         InvalidConfiguration: it has a limit.
     """
-    if _has_limit(Plan(writer._df._jdf.queryExecution().analyzed())):
+    if _has_limit(Plan.of(writer._df)):
         raise InvalidConfiguration(
             "mode=AT_LEAST_ONCE does not fit this query: its limit() would count rows twice that it has let through, "
             "and let fewer through than it should.",
             "leave out limit(), or take EXACTLY_ONCE.",
         )
+
+
+def keeps_state(df: DataFrame) -> bool:
+    """Whether a streaming DataFrame has a stateful operator."""
+    return _has_state(Plan.of(df))
+
+
+def _has_state(node: Plan) -> bool:
+    return node.is_streaming and (_keeps_state(node) or any(map(_has_state, node.children)))
 
 
 def _has_limit(node: Plan) -> bool:
@@ -135,35 +148,52 @@ def warn_of(obstacles: Sequence[Obstacle]) -> None:
 
 def find_obstacles(df: DataFrame) -> list[Obstacle]:
     """In the plan of a streaming DataFrame, as far as it leads to state: what comes after state alters none."""
-    found = _walk(Plan(df._jdf.queryExecution().analyzed()), feeds_state=False)
+    found = _walk(Plan.of(df), feeds_state=False)
     return list(dict.fromkeys(found))
 
 
 def _walk(node: Plan, feeds_state: bool) -> Iterator[Obstacle]:
     if not node.is_streaming:
-        # A static side is read anew by every batch; Spark itself promises nothing of it.
+        if feeds_state:
+            # Spark reads a static side anew for every batch.
+            yield from (replace(obstacle, static=True) for obstacle in _walk_static(node))
         return
     feeds_state = feeds_state or _keeps_state(node)
     source = node.source
     if source is not None:
         yield from of_source(source.name, source.options)
     if feeds_state:
-        yield from of_node(node)
-        # Spark calls first() and its like deterministic.
-        if node.name == "Aggregate":
-            for expression in node.expressions:
-                yield from _walk_aggregates(expression)
-        if not node.expressions_deterministic:
-            for expression in node.expressions:
-                yield from _walk_expression(expression)
-    for child in node.children:
+        yield from _walk_node(node)
+    for child in (*node.children, *node.subqueries):
         yield from _walk(child, feeds_state)
+
+
+def _walk_static(node: Plan) -> Iterator[Obstacle]:
+    """All of it: its rows go into state."""
+    if node.is_leaf and not has_fixed_rows(node):
+        yield of_table(node.text)
+    yield from _walk_node(node)
+    for child in (*node.children, *node.subqueries):
+        yield from _walk_static(child)
+
+
+def _walk_node(node: Plan) -> Iterator[Obstacle]:
+    """One whose rows go into state."""
+    yield from of_node(node)
+    # Spark calls first() and its like deterministic.
+    if node.name == "Aggregate":
+        for expression in node.expressions:
+            yield from _walk_aggregates(expression)
+    if not node.expressions_deterministic:
+        for expression in node.expressions:
+            yield from _walk_expression(expression)
 
 
 def _keeps_state(node: Plan) -> bool:
     if node.name == "Join":
         return all(child.is_streaming for child in node.children)
-    return node.name in _STATEFUL
+    # A subquery becomes a join.
+    return node.name in _STATEFUL or any(plan.is_streaming for plan in node.subqueries)
 
 
 def _walk_aggregates(expression: Expression) -> Iterator[Obstacle]:

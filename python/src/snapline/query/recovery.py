@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from snapline.errors import CheckpointDamaged, IncompatibleState, InternalError
+from snapline.errors import CheckpointDamaged, IncompatibleState, InternalError, hide_passwords
 from snapline.query.commit_entry import may_stay, put_back
 from snapline.query.files import Files, side_by_side
 from snapline.query.journal import JOURNAL, NO_CHECKPOINT, REPLAY, CheckpointRef, Journal, parse_journal
@@ -199,7 +199,7 @@ class Recovery:
         for log in (self._offsets, self._commits):
             for stray in log.batches():
                 if stray > batch:
-                    _log.warning("%s is another driver's, and is removed.", self._path(log.name(stray)))
+                    _log.warning("%s is another driver's, and is removed.", hide_passwords(self._path(log.name(stray))))
                     self._files.delete(log.name(stray))
 
     def _check_run(self, batch: int) -> None:

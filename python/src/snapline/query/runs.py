@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+
+_log = logging.getLogger(__name__)
 
 
 class Runs:
@@ -51,15 +55,16 @@ class Runs:
         self.report: RecoveryReport | None = None
         sink = SinkLog.of(writer, path, table, files)
         self.driver = self._register()
+        self._replay = BatchReplay(
+            writer, files, location, self.driver, self._recovery, {**LONG_LOGS, **self._of_query}, config.forced
+        )
         self._state = StateRecovery(
             writer,
             files,
             sink,
             self.driver,
             self._recovery,
-            BatchReplay(
-                writer, files, location, self.driver, self._recovery, {**LONG_LOGS, **self._of_query}, config.forced
-            ),
+            self._replay,
             config.prefer_checkpoint_for_recovery,
         )
 
@@ -97,7 +102,20 @@ class Runs:
         writer = self._writer
         logs = LONG_LOGS if self._config.takes_checkpoints else {}
         with starting_with(self._session.conf, {**logs, **self._of_query}):
-            return writer.start(path) if table is None else writer.toTable(table)
+            before = self._running()
+            query = writer.start(path) if table is None else writer.toTable(table)
+            beside = self._running() - before - {str(query.id)}
+        if beside:
+            _log.warning(
+                "The query %s was started at the same moment, and has taken over settings that are for this one alone. "
+                "Stop it and start it again, or give it a session of its own (spark.newSession()).",
+                ", ".join(sorted(beside)),
+            )
+        return query
+
+    def _running(self) -> set[str]:
+        """Ids of the session's queries. Those under a coordinator wait for each other."""
+        return {str(query.id) for query in self._session.streams.active}
 
     def _mark_unaligned(self) -> None:
         """Before a batch is cut; taken away when no batch that was may be run again."""
@@ -165,6 +183,10 @@ class Runs:
         chosen = None if restore is None else self._state.chosen(restore)
         self.claim()
         self.report = self._state.run(chosen) or self.report
+
+    def stop_replay(self) -> None:
+        """For good, and from any thread: a :meth:`begin` under way fails with what it runs again."""
+        self._replay.stop()
 
     def claim(self) -> None:
         """Before anything is changed in the folder: from here on it is this driver's, until another one claims it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -12,15 +13,25 @@ from snapline.errors import InvalidConfiguration
 from snapline.query.config import CheckpointConfig
 from snapline.query.end_of_time import was_drained
 from snapline.query.hadoop_files import HadoopFiles
+from snapline.query.leaving_executors import warn_of_leaving_executors
 from snapline.query.listener import CheckpointListener
 from snapline.query.logical_plan import WriterSettings
-from snapline.query.plan_checks import check_at_least_once, check_replayable, check_unaligned
+from snapline.query.plan_checks import (
+    check_at_least_once,
+    check_replayable,
+    check_unaligned,
+    find_obstacles,
+    keeps_state,
+    warn_of,
+)
 from snapline.query.restart import NoRestart, RestartStrategy
 from snapline.query.runs import Runs
 from snapline.query.supervised import SupervisedQuery
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_log = logging.getLogger(__name__)
 
 LOCATION = "checkpointLocation"
 NAME = "queryName"
@@ -91,8 +102,14 @@ def start(
     location = find_location(WriterSettings.of(writer).options, config.directory, default)
     if path is not None and table is not None:
         raise InvalidConfiguration("both path and table are given.", "leave out one of them.")
+    if config.takes_checkpoints and not keeps_state(writer._df):
+        _log.info("The query keeps no state, so that there is nothing to checkpoint: the interval does not count.")
+        config = config.without_interval()
     if config.takes_checkpoints:
         check_replayable(writer, config.forced)
+        warn_of_leaving_executors(_session_settings(session))
+    elif restore is not None:
+        warn_of(find_obstacles(writer._df))
     if config.unaligned:
         check_unaligned(writer)
     if config.is_at_least_once:

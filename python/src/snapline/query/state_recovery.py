@@ -11,7 +11,8 @@ from snapline.query.hadoop_files import HadoopFiles
 from snapline.query.interval_mark import INTERVAL_MARK, durable_before
 from snapline.query.journal import NO_CHECKPOINT, CheckpointRef
 from snapline.query.metadata import CheckpointMetadata, read_checkpoint
-from snapline.query.plan_checks import find_obstacles, warn_of
+from snapline.query.operator_metadata import prune_operator_metadata
+from snapline.query.plan_checks import find_obstacles, keeps_state, warn_of
 from snapline.query.recovery import Recovery
 from snapline.query.replay import BatchReplay
 from snapline.query.report import RecoveryReport
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _FORMAT_VERSION = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+# Spark's folder of an operator's state; there from the first batch of a query that keeps some.
+_STATE = "state"
 _DAMAGED = f"[{CheckpointDamaged.code}]"
 
 _log = logging.getLogger(__name__)
@@ -76,9 +79,17 @@ class StateRecovery:
         """
         if chosen is not None:
             return self._recover(chosen)
-        if self._files.exists(INTERVAL_MARK):
+        if self._files.exists(INTERVAL_MARK) and self._has_state():
             return self._recover_from_newest()
         return self._recover_durable()
+
+    def _has_state(self) -> bool:
+        """Whether there is anything that a replay would rebuild. If not, the mark and what a replay has hidden go."""
+        if self._files.exists(_STATE) or keeps_state(self._writer._df):
+            return True
+        self._recovery.abandon()
+        self._files.delete(INTERVAL_MARK)
+        return False
 
     def set_aside(self, failure: Exception) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""
@@ -120,7 +131,8 @@ class StateRecovery:
 
         Spark passes over such a batch. Its watermark then comes a batch late, and in checkpoint format 2, where the
         entry names the states, Spark fails (StateStoreWriter.getStateStoreCheckpointInfo) at each start. Where a replay
-        may make another state than the one that is durable, Spark has its way as long as that is a way.
+        may make another state than the one that is durable, Spark has its way as long as that is a way. A static side
+        it reads anew as well, where it runs a batch that was planned.
         """
         if batch < 0 or not self._sink.has(batch):
             return False
@@ -128,7 +140,9 @@ class StateRecovery:
         if not obstacles:
             return True
         conf = self._writer._df.sparkSession.conf
-        if conf.get(_FORMAT_VERSION, "1") == "1" or any(obstacle.fatal for obstacle in obstacles):
+        if conf.get(_FORMAT_VERSION, "1") == "1" or any(
+            obstacle.fatal and not obstacle.static for obstacle in obstacles
+        ):
             return False
         warn_of(obstacles)
         return True
@@ -147,8 +161,9 @@ class StateRecovery:
     def _recover(self, ref: CheckpointRef) -> RecoveryReport | None:
         self._restored = ref
         self._driver.restoreFrom(ref.id)
-        self._replay.rows.clear()
+        self._replay.begin()
         replayed = self._recovery.run(ref, self._replay, self._sink.has)
+        prune_operator_metadata(self._files)
         if not replayed:
             return None
         report = self._reported(ref, replayed)

@@ -240,9 +240,11 @@ class SupervisedQuery:
             )
 
     def _end(self, ending: str) -> None:
+        self._ending = ending
+        self._stopped.set()
+        # The thread that starts the query again holds the lock for as long as batches are replayed.
+        self._runs.stop_replay()
         with self._changing:
-            self._ending = ending
-            self._stopped.set()
             self._query.stop()
         self._over.wait()
 

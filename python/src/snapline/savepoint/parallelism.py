@@ -14,6 +14,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def check_range(metadata: SavepointMetadata, wanted: int | None) -> None:
+    """
+    Raises:
+        InvalidConfiguration: it is out of range.
+    """
+    if wanted is not None and not 1 <= wanted <= metadata.max_parallelism:
+        raise InvalidConfiguration(
+            f"the parallelism {wanted} is not between 1 and the savepoint's maximum {metadata.max_parallelism}.",
+            "give a number in that range.",
+        )
+
+
 def check_parallelism(
     session: SparkSession, metadata: SavepointMetadata, wanted: int | None, restored: Sequence[RestoredOperator]
 ) -> None:
@@ -22,11 +34,7 @@ def check_parallelism(
         InvalidConfiguration: it is out of range, or the session counts key groups otherwise.
         IncompatibleState: an operator has to keep the parallelism it had.
     """
-    if wanted is not None and not 1 <= wanted <= metadata.max_parallelism:
-        raise InvalidConfiguration(
-            f"the parallelism {wanted} is not between 1 and the savepoint's maximum {metadata.max_parallelism}.",
-            "give a number in that range.",
-        )
+    check_range(metadata, wanted)
     here = java_savepoints(session).maxParallelism(session._jsparkSession)
     if here != metadata.max_parallelism:
         raise InvalidConfiguration(

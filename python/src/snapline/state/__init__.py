@@ -3,13 +3,12 @@
 from snapline.state.aggregate import AggregateFunction, ReduceFunction
 from snapline.state.broadcast import BroadcastState, ReadOnlyBroadcastState
 from snapline.state.descriptors import (
-    AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
-    ReducingStateDescriptor,
     StateDescriptor,
     ValueStateDescriptor,
 )
+from snapline.state.folding_descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
 from snapline.state.list import ListState
 from snapline.state.map import MapState
 from snapline.state.operator_list import OperatorListState

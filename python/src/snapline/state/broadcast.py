@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from snapline.state.coerce import same
+from snapline.state.form import ANY, Form
 from snapline.state.operator_changes import CLEAR, PUT, REMOVE, OperatorChanges
 
 K = TypeVar("K")
@@ -15,22 +15,30 @@ V = TypeVar("V")
 class ReadOnlyBroadcastState(Generic[K, V]):
     """What the side with the rows may do: look. Iteration has one order in all partitions."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "_exact_key", "_give", "_key", "_take_key", "_value")
 
-    def __init__(self, entries: dict[K, V | None]) -> None:
+    def __init__(self, entries: dict[K, Any], key: Form, value: Form) -> None:
         self._entries = entries
+        self._key, self._value = key, value
+        self._exact_key, self._take_key, self._give = key.exact, key.take, value.give
 
     def get(self, key: K, default: V | None = None) -> V | None:
         """The value of an entry, or the default."""
-        return self._entries.get(key, default)
+        if type(key) is not self._exact_key:
+            key = self._take_key(key)
+        if key not in self._entries:
+            return default
+        kept, give = self._entries[key], self._give
+        return kept if give is None else give(kept)  # type: ignore[no-any-return]
 
     def contains(self, key: K) -> bool:
         """Whether there is such an entry."""
-        return key in self._entries
+        return self._take_key(key) in self._entries
 
     def items(self) -> Iterator[tuple[K, V | None]]:
         """All entries."""
-        return iter(list(self._entries.items()))
+        give = self._give
+        return iter([(key, kept if give is None else give(kept)) for key, kept in self._entries.items()])
 
     def keys(self) -> Iterator[K]:
         """All keys."""
@@ -38,7 +46,7 @@ class ReadOnlyBroadcastState(Generic[K, V]):
 
     def values(self) -> Iterator[V | None]:
         """All values."""
-        return iter(list(self._entries.values()))
+        return iter([value for _, value in self.items()])
 
     def is_empty(self) -> bool:
         """Whether there is no entry."""
@@ -51,10 +59,12 @@ class ReadOnlyBroadcastState(Generic[K, V]):
         return self.keys()
 
     def __contains__(self, key: object) -> bool:
-        return key in self._entries
+        return self.contains(key)  # type: ignore[arg-type]
 
     def __getitem__(self, key: K) -> V | None:
-        return self._entries[key]
+        if not self.contains(key):
+            raise KeyError(key)
+        return self.get(key)
 
 
 class BroadcastState(ReadOnlyBroadcastState[K, V]):
@@ -63,30 +73,26 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
     What is written has to follow from the broadcast rows alone, so that it comes out the same in all partitions.
     """
 
-    __slots__ = ("_changed", "_coerce", "_coerce_key", "_is_cleared")
+    __slots__ = ("_changed", "_is_cleared")
 
-    def __init__(
-        self, coerce_key: Callable[[Any], Any] | None = None, coerce: Callable[[Any], Any] | None = None
-    ) -> None:
-        super().__init__({})
-        self._coerce_key = coerce_key or same
-        self._coerce = coerce or same
+    def __init__(self, key: Form = ANY, value: Form = ANY) -> None:
+        super().__init__({}, key, value)
         # In the order in which they were changed: a dict stands for a set that keeps it.
         self._changed: dict[K, None] = {}
         self._is_cleared = False
 
-    def load(self, keys: Sequence[K], values: Sequence[V | None]) -> None:
+    def load(self, keys: Sequence[K], values: Sequence[Any]) -> None:
         """Entries of the store, in its order."""
         self._entries.update(zip(keys, values, strict=True))
 
     def read_only(self) -> ReadOnlyBroadcastState[K, V]:
         """The same entries, to look at."""
-        return ReadOnlyBroadcastState(self._entries)
+        return ReadOnlyBroadcastState(self._entries, self._key, self._value)
 
     def put(self, key: K, value: V | None) -> None:
         """Sets an entry."""
-        key = self._coerce_key(key)
-        self._entries[key] = self._coerce(value)
+        key, value = self._take_key(key), self._value.take(value)
+        self._entries[key] = value
         self._changed[key] = None
 
     def put_all(self, entries: Mapping[K, V | None]) -> None:
@@ -96,7 +102,7 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
 
     def remove(self, key: K) -> None:
         """Removes an entry, if there is one."""
-        key = self._coerce_key(key)
+        key = self._take_key(key)
         if self._entries.pop(key, self) is not self:
             self._changed[key] = None
 
@@ -110,7 +116,7 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
         self.put(key, value)
 
     def __delitem__(self, key: K) -> None:
-        if key not in self._entries:
+        if not self.contains(key):
             raise KeyError(key)
         self.remove(key)
 

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn, overload
 
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
 from snapline.errors import InvalidConfiguration
-from snapline.state.aggregate import AggregateFunction, ReduceFunction
+from snapline.state.python_types import K, T, V
 from snapline.state.ttl import StateTtlConfig
 from snapline.state.types import PICKLED, StateType, resolve, resolve_key
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from typing_extensions import Unpack
+
+    from snapline.state.python_types import (
+        Binaries,
+        Bools,
+        Dates,
+        Floats,
+        Ints,
+        OfList,
+        OfMap,
+        Options,
+        Strings,
+        Times,
+    )
 
 Kind = Literal["value", "list", "map"]
 
@@ -27,6 +44,16 @@ class StateDescriptor(ABC):
 
     what: ClassVar[str]
     name: str
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, attribute: str) -> NoReturn:
+            if attribute == "enable_time_to_live":
+                raise InvalidConfiguration(
+                    f"{attribute} of {self.what} {self.name}: descriptors do not change once they are made.",
+                    "give the descriptor the argument ttl=StateTtlConfig(timedelta(...)).",
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
 
     def _check(self, ttl: StateTtlConfig | None, namespace: StateType | None) -> None:
         if not isinstance(self.name, str) or not self.name or self.name.startswith("$"):
@@ -55,7 +82,7 @@ class StateDescriptor(ABC):
 
 
 @dataclass(frozen=True)
-class ValueStateDescriptor(StateDescriptor):
+class ValueStateDescriptor(StateDescriptor, Generic[T]):
     """One value per key (and namespace).
 
     Attributes:
@@ -73,17 +100,37 @@ class ValueStateDescriptor(StateDescriptor):
     ttl: StateTtlConfig | None = None
     namespace: StateType | None = None
 
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self: ValueStateDescriptor[int], name: str, type: Ints, **more: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(self: ValueStateDescriptor[float], name: str, type: Floats, **more: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(self: ValueStateDescriptor[str], name: str, type: Strings, **more: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(self: ValueStateDescriptor[bool], name: str, type: Bools, **more: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(self: ValueStateDescriptor[bytes], name: str, type: Binaries, **more: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(self: ValueStateDescriptor[date], name: str, type: Dates, **more: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(self: ValueStateDescriptor[datetime], name: str, type: Times, **more: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(self, name: str, type: StateType, **more: Unpack[Options]) -> None: ...
+        def __init__(self, *args: Any, **more: Any) -> None: ...
+
     def __post_init__(self) -> None:
         self._check(self.ttl, self.namespace)
         self._value(self.type)
 
     @property
     def physical(self) -> tuple[Kind, DataType | None, DataType]:
-        return _values(self._value(self.type), self.namespace)
+        return of_namespaces(self._value(self.type), self.namespace)
 
 
 @dataclass(frozen=True)
-class ListStateDescriptor(StateDescriptor):
+class ListStateDescriptor(StateDescriptor, Generic[T]):
     """A list per key (and namespace); arguments as of a value state, ``type`` is that of the elements."""
 
     what = "list state"
@@ -92,6 +139,26 @@ class ListStateDescriptor(StateDescriptor):
     ttl: StateTtlConfig | None = None
     namespace: StateType | None = None
     prefetch: bool = True
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self: ListStateDescriptor[int], name: str, type: Ints, **more: Unpack[OfList]) -> None: ...
+        @overload
+        def __init__(self: ListStateDescriptor[float], name: str, type: Floats, **more: Unpack[OfList]) -> None: ...
+        @overload
+        def __init__(self: ListStateDescriptor[str], name: str, type: Strings, **more: Unpack[OfList]) -> None: ...
+        @overload
+        def __init__(self: ListStateDescriptor[bool], name: str, type: Bools, **more: Unpack[OfList]) -> None: ...
+        @overload
+        def __init__(self: ListStateDescriptor[bytes], name: str, type: Binaries, **more: Unpack[OfList]) -> None: ...
+        @overload
+        def __init__(self: ListStateDescriptor[date], name: str, type: Dates, **more: Unpack[OfList]) -> None: ...
+        @overload
+        def __init__(self: ListStateDescriptor[datetime], name: str, type: Times, **more: Unpack[OfList]) -> None: ...
+        @overload
+        def __init__(self, name: str, type: StateType, **more: Unpack[OfList]) -> None: ...
+        def __init__(self, *args: Any, **more: Any) -> None: ...
 
     def __post_init__(self) -> None:
         self._check(self.ttl, self.namespace)
@@ -109,11 +176,11 @@ class ListStateDescriptor(StateDescriptor):
             return "list", None, element
         # A list of a namespace is one entry of the map; if pickled, as a whole.
         value = element if self.type is PICKLED else ArrayType(element)
-        return _values(value, self.namespace)
+        return of_namespaces(value, self.namespace)
 
 
 @dataclass(frozen=True)
-class MapStateDescriptor(StateDescriptor):
+class MapStateDescriptor(StateDescriptor, Generic[K, V]):
     """A map per key (and namespace).
 
     Attributes:
@@ -138,6 +205,64 @@ class MapStateDescriptor(StateDescriptor):
     entry: str | None = None
     prefetch: bool = True
 
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(
+            self: MapStateDescriptor[str, int], name: str, key_type: Strings, value_type: Ints, **more: Unpack[OfMap]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: MapStateDescriptor[str, float],
+            name: str,
+            key_type: Strings,
+            value_type: Floats,
+            **more: Unpack[OfMap],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: MapStateDescriptor[str, str], name: str, key_type: Strings, value_type: Strings, **more: Unpack[OfMap]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: MapStateDescriptor[str, V], name: str, key_type: Strings, value_type: StateType, **more: Unpack[OfMap]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: MapStateDescriptor[int, int], name: str, key_type: Ints, value_type: Ints, **more: Unpack[OfMap]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: MapStateDescriptor[int, float], name: str, key_type: Ints, value_type: Floats, **more: Unpack[OfMap]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: MapStateDescriptor[int, str], name: str, key_type: Ints, value_type: Strings, **more: Unpack[OfMap]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: MapStateDescriptor[int, V], name: str, key_type: Ints, value_type: StateType, **more: Unpack[OfMap]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: MapStateDescriptor[K, int], name: str, key_type: StateType, value_type: Ints, **more: Unpack[OfMap]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: MapStateDescriptor[K, float],
+            name: str,
+            key_type: StateType,
+            value_type: Floats,
+            **more: Unpack[OfMap],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: MapStateDescriptor[K, str], name: str, key_type: StateType, value_type: Strings, **more: Unpack[OfMap]
+        ) -> None: ...
+        @overload
+        def __init__(self, name: str, key_type: StateType, value_type: StateType, **more: Unpack[OfMap]) -> None: ...
+        def __init__(self, *args: Any, **more: Any) -> None: ...
+
     def __post_init__(self) -> None:
         self._check(self.ttl, self.namespace)
         self._key()
@@ -161,58 +286,8 @@ class MapStateDescriptor(StateDescriptor):
         return "map", key, value
 
 
-@dataclass(frozen=True)
-class ReducingStateDescriptor(StateDescriptor):
-    """One value per key (and namespace): what was added, reduced by ``reduce_function(value, added)``."""
-
-    what = "reducing state"
-    reduce_function: Callable[[Any, Any], Any] | ReduceFunction[Any]
-    type: StateType
-    _: KW_ONLY
-    ttl: StateTtlConfig | None = None
-    namespace: StateType | None = None
-
-    def __post_init__(self) -> None:
-        self._check(self.ttl, self.namespace)
-        self._value(self.type)
-        if not isinstance(self.reduce_function, ReduceFunction) and not callable(self.reduce_function):
-            raise InvalidConfiguration(
-                f"the reduce_function of {self.name} is {self.reduce_function!r}.",
-                "give a function of two values, or a ReduceFunction.",
-            )
-
-    @property
-    def physical(self) -> tuple[Kind, DataType | None, DataType]:
-        return _values(self._value(self.type), self.namespace)
-
-
-@dataclass(frozen=True)
-class AggregatingStateDescriptor(StateDescriptor):
-    """One accumulator per key (and namespace); ``accumulator_type`` is its type in the store."""
-
-    what = "aggregating state"
-    aggregate_function: AggregateFunction[Any, Any, Any]
-    accumulator_type: StateType
-    _: KW_ONLY
-    ttl: StateTtlConfig | None = None
-    namespace: StateType | None = None
-
-    def __post_init__(self) -> None:
-        self._check(self.ttl, self.namespace)
-        self._value(self.accumulator_type)
-        if not isinstance(self.aggregate_function, AggregateFunction):
-            raise InvalidConfiguration(
-                f"the aggregate_function of {self.name} is {self.aggregate_function!r}.",
-                "give an object of a subclass of AggregateFunction.",
-            )
-
-    @property
-    def physical(self) -> tuple[Kind, DataType | None, DataType]:
-        return _values(self._value(self.accumulator_type), self.namespace)
-
-
-def _values(value: DataType, namespace: StateType | None) -> tuple[Kind, DataType | None, DataType]:
-    """A value, or one per namespace."""
+def of_namespaces(value: DataType, namespace: StateType | None) -> tuple[Kind, DataType | None, DataType]:
+    """How a value is stored, or one per namespace."""
     if namespace is None:
         return "value", None, value
     return "map", resolve_key(namespace, "the namespace"), value

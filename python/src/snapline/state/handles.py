@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from typing import Any
 
 from snapline.errors import InternalError
 from snapline.state.aggregate import ReduceFunction
-from snapline.state.coerce import (
-    StructListState,
-    StructMapState,
-    StructTtlListState,
-    StructTtlMapState,
-    StructTtlValueState,
-    StructValueState,
-    coercer,
-    same,
-)
 from snapline.state.cursor import BatchTime, Cursor, TtlClock
 from snapline.state.descriptors import (
-    AggregatingStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
-    ReducingStateDescriptor,
     StateDescriptor,
     ValueStateDescriptor,
 )
+from snapline.state.folding_descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
+from snapline.state.form import ANY, Form, form_of, key_form
 from snapline.state.list import ListState, TtlListState
 from snapline.state.list_cache import ListCache, TtlListCache
 from snapline.state.map import MapState, TtlMapState
 from snapline.state.map_cache import MapCache, TtlMapCache
 from snapline.state.namespaced import NamespacedListState, NamespacedMapState, NamespacedValueState
-from snapline.state.reducing import AggregatingState, AggregatingStateOver, ReducingState, ReducingStateOver
+from snapline.state.reducing import (
+    AggregatingState,
+    AggregatingStateOver,
+    OwnedAggregatingState,
+    OwnedReducingState,
+    ReducingState,
+    ReducingStateOver,
+)
 from snapline.state.source import StateSource
 from snapline.state.spec import StateSpec
-from snapline.state.value import TtlValueState, ValueState
+from snapline.state.types import resolve_key
+from snapline.state.value import CopiedValueState, TtlValueState, ValueState
 from snapline.state.value_cache import TtlValueCache, ValueCache
 
 Cache = ValueCache | ListCache | MapCache
@@ -48,58 +47,55 @@ def make_cache(spec: StateSpec, source: StateSource) -> Cache:
     return TtlMapCache(source) if spec.ttl else MapCache(source)
 
 
-def make_handle(descriptor: StateDescriptor, spec: StateSpec, cache: Cache, cursor: Cursor, time: BatchTime) -> Any:
-    """The handle of the kind that the descriptor asks for, over that cache."""
-    physical = _physical(spec, cache, cursor, time)
+def make_handle(
+    descriptor: StateDescriptor, spec: StateSpec, cache: Cache, cursor: Cursor, time: BatchTime, zone: tzinfo | None
+) -> Any:
+    """The handle of the kind that the descriptor asks for, over that cache; time stamps are naive in the zone."""
+    value = form_of(spec.value, zone, f"the value of state {spec.name}", pickled=spec.pickled)
+    key = ANY if spec.key is None else key_form(spec.key, zone, f"the key of state {spec.name}")
+    physical = _physical(spec, cache, cursor, time, key, value)
     # The fast kinds work on the cache itself, and know of nothing but values.
-    is_fast = type(physical) is ValueState
-    coerce = (None if spec.pickled else coercer(spec.value)) or same
+    is_fast = spec.kind == "value" and spec.ttl is None
     if isinstance(descriptor, ReducingStateDescriptor):
         function = descriptor.reduce_function
         reduce = function.reduce if isinstance(function, ReduceFunction) else function
         if is_fast:
-            return ReducingState(_of(cache, ValueCache), cursor, reduce)
-        return ReducingStateOver(_one_value(physical), reduce, coerce)
+            reducing = ReducingState if value.give is None else OwnedReducingState
+            return reducing(_of(cache, ValueCache), cursor, value, reduce)
+        return ReducingStateOver(_one_value(physical, key), value, reduce)
     if isinstance(descriptor, AggregatingStateDescriptor):
         if is_fast:
-            return AggregatingState(_of(cache, ValueCache), cursor, descriptor.aggregate_function)
-        return AggregatingStateOver(_one_value(physical), descriptor.aggregate_function, coerce)
+            aggregating = AggregatingState if value.give is None else OwnedAggregatingState
+            return aggregating(_of(cache, ValueCache), cursor, value, descriptor.aggregate_function)
+        return AggregatingStateOver(_one_value(physical, key), value, descriptor.aggregate_function)
     if isinstance(descriptor, ValueStateDescriptor):
-        return _one_value(physical)
+        return _one_value(physical, key)
     if isinstance(descriptor, ListStateDescriptor):
-        return physical if descriptor.namespace is None else NamespacedListState(_of(physical, MapState))
+        return physical if descriptor.namespace is None else NamespacedListState(_of(physical, MapState), key)
     if isinstance(descriptor, MapStateDescriptor):
-        return physical if descriptor.namespace is None else NamespacedMapState(_of(physical, MapState))
+        if descriptor.namespace is None:
+            return physical
+        what = f"the namespace of state {spec.name}"
+        namespaces = key_form(resolve_key(descriptor.namespace, what), zone, what)
+        return NamespacedMapState(_of(physical, MapState), namespaces)
     raise InternalError(f"a descriptor {descriptor!r}.", "report it.")
 
 
-#: By kind: plain, with structs; then the same with a time to live.
-_HANDLES: dict[str, tuple[Any, Any, Any, Any]] = {
-    "value": (ValueState, StructValueState, TtlValueState, StructTtlValueState),
-    "list": (ListState, StructListState, TtlListState, StructTtlListState),
-    "map": (MapState, StructMapState, TtlMapState, StructTtlMapState),
-}
-
-
-def _physical(spec: StateSpec, cache: Cache, cursor: Cursor, time: BatchTime) -> Any:
-    coerce = None if spec.pickled else coercer(spec.value)
-    coerce_key = None if spec.key is None else coercer(spec.key)
-    has_structs = coerce is not None or coerce_key is not None
-    plain, struct, ttl, struct_ttl = _HANDLES[spec.kind]
+def _physical(spec: StateSpec, cache: Any, cursor: Cursor, time: BatchTime, key: Form, value: Form) -> Any:
     if spec.ttl is None:
-        handle = (struct if has_structs else plain)(cache, cursor)
-    else:
-        kind = struct_ttl if has_structs else ttl
-        handle = kind(cache, cursor, spec.ttl, TtlClock(spec.ttl, time, cursor))
-    if has_structs:
-        handle.coerce = coerce or same
-    if has_structs and spec.kind == "map":
-        handle.coerce_key = coerce_key or same
-    return handle
+        if spec.kind == "value":
+            return (ValueState if value.give is None else CopiedValueState)(cache, cursor, value)
+        return ListState(cache, cursor, value) if spec.kind == "list" else MapState(cache, cursor, key, value)
+    clock = TtlClock(spec.ttl, time, cursor)
+    if spec.kind == "value":
+        return TtlValueState(cache, cursor, value, spec.ttl, clock)
+    if spec.kind == "list":
+        return TtlListState(cache, cursor, value, spec.ttl, clock)
+    return TtlMapState(cache, cursor, key, value, spec.ttl, clock)
 
 
-def _one_value(physical: Any) -> ValueState[Any]:
-    return NamespacedValueState(physical) if isinstance(physical, MapState) else _of(physical, ValueState)
+def _one_value(physical: Any, namespaces: Form) -> ValueState[Any]:
+    return NamespacedValueState(physical, namespaces) if isinstance(physical, MapState) else _of(physical, ValueState)
 
 
 def _of(value: Any, kind: Any) -> Any:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from snapline.state.cursor import Cursor, TtlClock
+from snapline.state.form import Form
 from snapline.state.list_cache import APPENDED, ListCache, TtlListCache
 from snapline.state.ttl import StateTtlConfig, StateVisibility, UpdateType
 
@@ -15,9 +16,10 @@ T = TypeVar("T")
 class ListState(Generic[T]):
     """A list per key. A list too long to be sent ahead is added to without being read."""
 
-    __slots__ = ("_cache", "_cursor", "_dirty", "_values")
+    __slots__ = ("_cache", "_cursor", "_dirty", "_exact", "_give", "_take", "_values")
 
-    def __init__(self, cache: ListCache, cursor: Cursor) -> None:
+    def __init__(self, cache: ListCache, cursor: Cursor, form: Form) -> None:
+        self._exact, self._take, self._give = form.exact, form.take, form.give
         self._cursor = cursor
         self._cache = cache
         self._values = cache.values
@@ -27,21 +29,30 @@ class ListState(Generic[T]):
         """The elements: a copy, or page by page if the list was too long to be sent ahead."""
         slot = self._cursor.slot
         if self._cache.is_here[slot]:
-            return self._values[slot].copy()
+            return self._given(self._values[slot])
         return self._stream(slot)
+
+    def _given(self, kept: list[Any]) -> list[T]:
+        give = self._give
+        return kept.copy() if give is None else [give(each) for each in kept]
+
+    def _taken(self, values: Iterable[T]) -> list[Any]:
+        exact, take = self._exact, self._take
+        return [value if type(value) is exact else take(value) for value in values]
 
     def _stream(self, slot: int) -> Iterator[T]:
         added = self._values[slot].copy()
         for page in self._cache.pages(slot):
-            for entry in page:
-                yield entry.value
-        yield from added
+            yield from self._given([entry.value for entry in page])
+        yield from self._given(added)
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.get())
 
     def add(self, value: T) -> None:
         """Appends an element."""
+        if type(value) is not self._exact:
+            value = self._take(value)
         slot = self._cursor.slot
         self._values[slot].append(value)
         self._cache.grown += 1
@@ -50,17 +61,16 @@ class ListState(Generic[T]):
 
     def add_all(self, values: Iterable[T]) -> None:
         """Appends elements."""
+        added = self._taken(values)
         slot = self._cursor.slot
-        elements = self._values[slot]
-        before = len(elements)
-        elements.extend(values)
-        self._cache.grown += len(elements) - before
+        self._values[slot].extend(added)
+        self._cache.grown += len(added)
         if not self._dirty[slot]:
             self._dirty[slot] = APPENDED
 
     def update(self, values: Iterable[T]) -> None:
         """Replaces the list."""
-        self._cache.rewrite(self._cursor.slot, list(values))
+        self._cache.rewrite(self._cursor.slot, self._taken(values))
 
     def clear(self) -> None:
         """Deletes the list."""
@@ -72,8 +82,8 @@ class TtlListState(ListState[T]):
 
     __slots__ = ("_clock", "_expiries", "_refreshes", "_shows_expired", "_ttl_cache")
 
-    def __init__(self, cache: TtlListCache, cursor: Cursor, ttl: StateTtlConfig, clock: TtlClock) -> None:
-        super().__init__(cache, cursor)
+    def __init__(self, cache: TtlListCache, cursor: Cursor, form: Form, ttl: StateTtlConfig, clock: TtlClock) -> None:
+        super().__init__(cache, cursor, form)
         self._ttl_cache = cache
         self._expiries = cache.expiries
         self._clock = clock
@@ -89,34 +99,37 @@ class TtlListState(ListState[T]):
         now = self._clock.now
         pairs = list(zip(self._values[slot], self._expiries[slot], strict=True))
         live = [value for value, expiry in pairs if expiry is None or expiry > now]
-        seen = self._values[slot].copy() if self._shows_expired else live
+        seen = self._given(self._values[slot] if self._shows_expired else live)
         if self._refreshes and live:
-            self.update(live)
+            self._rewrite(live)
         return seen
 
     def _stream(self, slot: int) -> Iterator[T]:
         now = self._clock.now
         added = self._values[slot].copy()  # of this micro-batch: none has expired
         for page in self._cache.pages(slot):
-            for entry in page:
-                if self._shows_expired or entry.expiry is None or entry.expiry > now:
-                    yield entry.value
-        yield from added
+            yield from self._given(
+                [each.value for each in page if self._shows_expired or each.expiry is None or each.expiry > now]
+            )
+        yield from self._given(added)
 
     def add(self, value: T) -> None:
         super().add(value)
         self._expiries[self._cursor.slot].append(self._clock.expiry())
 
     def add_all(self, values: Iterable[T]) -> None:
-        elements = list(values)
-        super().add_all(elements)
-        self._expiries[self._cursor.slot].extend([self._clock.expiry()] * len(elements))
+        slot = self._cursor.slot
+        before = len(self._values[slot])
+        super().add_all(values)
+        self._expiries[slot].extend([self._clock.expiry()] * (len(self._values[slot]) - before))
 
     def update(self, values: Iterable[T]) -> None:
-        slot = self._cursor.slot
-        elements = list(values)
-        self._cache.rewrite(slot, elements)
-        self._expiries[slot] = [self._clock.expiry()] * len(elements)
+        self._rewrite(self._taken(values))
 
     def clear(self) -> None:
-        self.update([])
+        self._rewrite([])
+
+    def _rewrite(self, kept: list[Any]) -> None:
+        slot = self._cursor.slot
+        self._cache.rewrite(slot, kept)
+        self._expiries[slot] = [self._clock.expiry()] * len(kept)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from snapline.state.source import Changes, Entry, StateSource
+from snapline.state.source import Changes, Entry, StateSource, needs_index
 from snapline.state.weight import average_weight
 
 CLEAN, APPENDED, REWRITTEN = 0, 1, 2
@@ -119,23 +119,25 @@ class TtlListCache(ListCache):
     def __init__(self, source: StateSource) -> None:
         super().__init__(source)
         self.expiries: list[list[int | None]] = []
-        self._existed = bytearray()
+        # The least expiry of what is stored: the list has an entry in the index that is not later.
+        self._least: list[int | None] = []
 
     def begin(self, count: int, is_here: bool) -> None:
         super().begin(count, is_here)
         self.expiries.extend([] for _ in range(count))
-        self._existed.extend(bytes(count))
+        self._least.extend([None] * count)
 
     def load(self, slots: Sequence[int], values: Sequence[Any], expiries: Sequence[int | None] | None) -> None:
         super().load(slots, values, expiries)
         for slot, expiry in zip(slots, expiries or [None] * len(slots), strict=True):
             self.expiries[slot].append(expiry)
-            self._existed[slot] = 1
+        for slot in set(slots):
+            self._least[slot] = _least(self.expiries[slot])
 
     def _keep(self, slot: int, stored: list[Entry]) -> None:
         super()._keep(slot, stored)
         self.expiries[slot][:0] = [entry.expiry for entry in stored]
-        self._existed[slot] = bool(stored)
+        self._least[slot] = _least([entry.expiry for entry in stored])
 
     def changes(self) -> Changes | None:
         found = super().changes()
@@ -149,10 +151,14 @@ class TtlListCache(ListCache):
                 created.append(None)
             added = self.expiries[slot][self.stored[slot] :]
             expiries.extend(added)
-            created.extend([not self._existed[slot]] * len(added))
+            created.extend(needs_index(expiry, self._least[slot]) for expiry in added)
         return found._replace(expiries=expiries, created=created)
 
     def reset(self) -> None:
         super().reset()
         self.expiries.clear()
-        self._existed.clear()
+        self._least.clear()
+
+
+def _least(expiries: Sequence[int | None]) -> int | None:
+    return min((expiry for expiry in expiries if expiry is not None), default=None)

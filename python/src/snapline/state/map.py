@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from snapline.state.cursor import Cursor, TtlClock
+from snapline.state.form import Form
 from snapline.state.map_cache import MapCache, TtlMapCache
+from snapline.state.source import Entry
 from snapline.state.ttl import StateTtlConfig, StateVisibility, UpdateType
 
 K = TypeVar("K")
@@ -14,11 +16,16 @@ V = TypeVar("V")
 
 
 class MapState(Generic[K, V]):
-    """A map per key, used like a dict or with Flink's names. A value may be None."""
+    """A map per key, used like a dict or with Flink's names. A value may be None.
 
-    __slots__ = ("_cache", "_changed", "_cursor", "_entries")
+    Keys are those of the store: what a call is given for one is brought into the form that ``keys()`` has.
+    """
 
-    def __init__(self, cache: MapCache, cursor: Cursor) -> None:
+    __slots__ = ("_cache", "_changed", "_cursor", "_entries", "_exact", "_exact_key", "_give", "_take", "_take_key")
+
+    def __init__(self, cache: MapCache, cursor: Cursor, key: Form, value: Form) -> None:
+        self._exact_key, self._take_key = key.exact, key.take
+        self._exact, self._take, self._give = value.exact, value.take, value.give
         self._cursor = cursor
         self._cache = cache
         self._entries = cache.entries
@@ -26,11 +33,16 @@ class MapState(Generic[K, V]):
 
     def get(self, key: K, default: V | None = None) -> V | None:
         """The value of an entry, or the default."""
+        if type(key) is not self._exact_key:
+            key = self._take_key(key)
         slot = self._cursor.slot
-        value: V | None = self._entries[slot].get(key)
-        if value is not None:
-            return value
-        return default if not self._has(slot, key) else self._entries[slot][key]
+        kept = self._entries[slot].get(key)
+        if kept is None:
+            if not self._has(slot, key):
+                return default
+            kept = self._entries[slot][key]
+        give = self._give
+        return kept if give is None else give(kept)  # type: ignore[no-any-return]
 
     def _has(self, slot: int, key: K) -> bool:
         return key in self._entries[slot] or self._cache.find(slot, key)
@@ -38,12 +50,23 @@ class MapState(Generic[K, V]):
     def get_all(self, keys: Iterable[K]) -> dict[K, V | None]:
         """Those of these entries that exist; what was not sent ahead is fetched at once."""
         slot = self._cursor.slot
-        wanted = list(keys)
+        wanted = [self._key(key) for key in keys]
         self._cache.find_all(slot, wanted)
-        return {key: self._entries[slot][key] for key in wanted if self._has(slot, key)}
+        return {key: self._value(slot, key) for key in wanted if self._has(slot, key)}
+
+    def _key(self, key: Any) -> Any:
+        return key if type(key) is self._exact_key else self._take_key(key)
+
+    def _value(self, slot: int, key: K) -> V | None:
+        kept, give = self._entries[slot][key], self._give
+        return kept if give is None else give(kept)  # type: ignore[no-any-return]
 
     def put(self, key: K, value: V | None) -> None:
         """Sets an entry."""
+        if type(key) is not self._exact_key:
+            key = self._take_key(key)
+        if type(value) is not self._exact:
+            value = self._take(value)
         slot = self._cursor.slot
         self._entries[slot][key] = value
         changed = self._changed[slot]
@@ -61,6 +84,9 @@ class MapState(Generic[K, V]):
 
     def remove(self, key: K) -> None:
         """Removes an entry, if there is one."""
+        self._remove(self._key(key))
+
+    def _remove(self, key: K) -> None:
         slot = self._cursor.slot
         self._entries[slot].pop(key, None)
         changed = self._changed[slot]
@@ -73,14 +99,21 @@ class MapState(Generic[K, V]):
 
     def contains(self, key: K) -> bool:
         """Whether there is such an entry."""
-        return self._has(self._cursor.slot, key)
+        return self._has(self._cursor.slot, self._key(key))
 
     def items(self) -> Iterator[tuple[K, V | None]]:
-        """All entries, in no order; of a map that was not sent ahead page by page."""
-        slot = self._cursor.slot
-        if self._cache.is_whole[slot]:
-            return iter(list(self._entries[slot].items()))
-        return ((entry.key, entry.value) for entry in self._cache.stream(slot))
+        """All entries, in no order; of a map that was not sent ahead page by page.
+
+        What is removed meanwhile is not shown any more, and what is put may not be.
+        """
+        slot, give = self._cursor.slot, self._give
+        if not self._cache.is_whole[slot]:
+            stream = self._cache.stream(slot)
+            return ((entry.key, entry.value if give is None else give(entry.value)) for entry in stream)
+        entries = self._entries[slot]
+        if give is None:
+            return ((key, entries[key]) for key in list(entries) if key in entries)
+        return ((key, give(entries[key])) for key in list(entries) if key in entries)
 
     def keys(self) -> Iterator[K]:
         """All keys, in no order."""
@@ -111,10 +144,10 @@ class MapState(Generic[K, V]):
         return self.contains(key)  # type: ignore[arg-type]
 
     def __getitem__(self, key: K) -> V | None:
-        slot = self._cursor.slot
-        if not self._has(slot, key):
+        slot, found = self._cursor.slot, self._key(key)
+        if not self._has(slot, found):
             raise KeyError(key)
-        return self._entries[slot][key]  # type: ignore[no-any-return]
+        return self._value(slot, found)
 
     def __setitem__(self, key: K, value: V | None) -> None:
         self.put(key, value)
@@ -130,24 +163,28 @@ class TtlMapState(MapState[K, V]):
 
     __slots__ = ("_clock", "_expiries", "_refreshes", "_shows_expired")
 
-    def __init__(self, cache: TtlMapCache, cursor: Cursor, ttl: StateTtlConfig, clock: TtlClock) -> None:
-        super().__init__(cache, cursor)
+    def __init__(
+        self, cache: TtlMapCache, cursor: Cursor, key: Form, value: Form, ttl: StateTtlConfig, clock: TtlClock
+    ) -> None:
+        super().__init__(cache, cursor, key, value)
         self._expiries = cache.expiries
         self._clock = clock
         self._refreshes = ttl.update_type is UpdateType.ON_READ_AND_WRITE
         self._shows_expired = ttl.visibility is StateVisibility.RETURN_EXPIRED_IF_NOT_CLEANED_UP
 
     def get(self, key: K, default: V | None = None) -> V | None:
-        slot = self._cursor.slot
+        slot, key = self._cursor.slot, self._key(key)
         if not super()._has(slot, key):
             return default
-        value: V | None = self._entries[slot][key]
+        kept = self._entries[slot][key]
         if self._is_expired(self._expiries[slot][key]):
-            self.remove(key)
-            return value if self._shows_expired else default
-        if self._refreshes:
-            self.put(key, value)
-        return value
+            self._remove(key)
+            if not self._shows_expired:
+                return default
+        elif self._refreshes:
+            self._refresh(slot, key, kept)
+        give = self._give
+        return kept if give is None else give(kept)  # type: ignore[no-any-return]
 
     def _is_expired(self, expiry: int | None) -> bool:
         return expiry is not None and expiry <= self._clock.now
@@ -167,24 +204,26 @@ class TtlMapState(MapState[K, V]):
         return self.get(key)
 
     def put(self, key: K, value: V | None) -> None:
+        key = self._key(key)
         super().put(key, value)
         self._expiries[self._cursor.slot][key] = self._clock.expiry()
 
+    def _refresh(self, slot: int, key: K, kept: Any) -> None:
+        """Writes anew what there is; the cursor is there."""
+        self._cache.write(slot, key, kept)
+        self._expiries[slot][key] = self._clock.expiry()
+
     def items(self) -> Iterator[tuple[K, V | None]]:
         slot = self._cursor.slot
-        if not self._cache.is_whole[slot]:
-            entries: Iterator[Any] = self._cache.stream(slot)
-        else:
-            expiries = self._expiries[slot]
-            entries = iter([(key, value, expiries[key]) for key, value in self._entries[slot].items()])
-        return self._visible(slot, entries)
+        is_whole = self._cache.is_whole[slot]
+        return self._visible(slot, self._cache.all_of(slot) if is_whole else self._cache.stream(slot))
 
-    def _visible(self, slot: int, entries: Iterator[Any]) -> Iterator[tuple[K, V | None]]:
-        for key, value, expiry in entries:
+    def _visible(self, slot: int, entries: Iterator[Entry]) -> Iterator[tuple[K, V | None]]:
+        give = self._give
+        for key, kept, expiry in entries:
             if self._is_expired(expiry):
-                if self._shows_expired:
-                    yield key, value
-                continue
-            if self._refreshes and self._cursor.slot == slot and key not in (self._changed[slot] or ()):
-                self.put(key, value)
-            yield key, value
+                if not self._shows_expired:
+                    continue
+            elif self._refreshes and self._cursor.slot == slot and key not in (self._changed[slot] or ()):
+                self._refresh(slot, key, kept)
+            yield key, kept if give is None else give(kept)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from snapline.state.source import Changes, Entry, StateSource
+from snapline.state.source import Changes, Entry, StateSource, needs_index
 from snapline.state.weight import average_weight
 
 
@@ -89,6 +89,11 @@ class MapCache:
     def _take(self, slot: int, entry: Entry) -> None:
         self.entries[slot][entry.key] = entry.value
 
+    def all_of(self, slot: int) -> Iterator[Entry]:
+        """The entries that a whole map has when this begins, without those removed before it is their turn."""
+        entries = self.entries[slot]
+        return (self._entry(slot, key) for key in list(entries) if key in entries)
+
     def stream(self, slot: int) -> Iterator[Entry]:
         """All entries of a map that is not whole: the stored ones as they come, then what was put before it began.
 
@@ -123,6 +128,15 @@ class MapCache:
                 self._take(slot, entry)
         self.grown += len(page)
         self.is_whole[slot] = 1
+
+    def write(self, slot: int, key: Any, value: Any) -> None:
+        self.entries[slot][key] = value
+        changed = self.changed[slot]
+        if changed is None:
+            changed = self.changed[slot] = set()
+        if key not in changed:
+            changed.add(key)
+            self.grown += 1
 
     def clear(self, slot: int) -> None:
         self.entries[slot].clear()
@@ -173,12 +187,12 @@ class TtlMapCache(MapCache):
     def __init__(self, source: StateSource) -> None:
         super().__init__(source)
         self.expiries: list[dict[Any, int | None]] = []
-        self._stored: list[set[Any]] = []
+        self._stored: list[dict[Any, int | None]] = []
 
     def begin(self, count: int, is_whole: bool) -> None:
         super().begin(count, is_whole)
         self.expiries.extend({} for _ in range(count))
-        self._stored.extend(set() for _ in range(count))
+        self._stored.extend({} for _ in range(count))
 
     def load(
         self, slots: Sequence[int], keys: Sequence[Any], values: Sequence[Any], expiries: Sequence[int | None] | None
@@ -190,7 +204,7 @@ class TtlMapCache(MapCache):
     def _take(self, slot: int, entry: Entry) -> None:
         super()._take(slot, entry)
         self.expiries[slot][entry.key] = entry.expiry
-        self._stored[slot].add(entry.key)
+        self._stored[slot][entry.key] = entry.expiry
 
     def _entry(self, slot: int, key: Any) -> Entry:
         return Entry(key, self.entries[slot][key], self.expiries[slot][key])
@@ -202,8 +216,9 @@ class TtlMapCache(MapCache):
         expiries: list[int | None] = []
         created: list[bool | None] = []
         for slot, op, key in zip(found.slots, found.ops, found.keys, strict=True):
-            expiries.append(self.expiries[slot][key] if op == 0 else None)
-            created.append(key not in self._stored[slot] if op == 0 else None)
+            expiry = self.expiries[slot][key] if op == 0 else None
+            expiries.append(expiry)
+            created.append(needs_index(expiry, self._stored[slot].get(key)) if op == 0 else None)
         return found._replace(expiries=expiries, created=created)
 
     def reset(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
+from snapline.state.form import Form
 from snapline.state.list import ListState
 from snapline.state.map import MapState
 from snapline.state.row import row_maker
@@ -17,18 +18,24 @@ V = TypeVar("V")
 _pair = row_maker(("namespace", "key"))
 
 
+def equal_keys(first: Any, second: Any) -> bool:
+    """Whether two keys are one: NaN is equal to itself here, as it is in a dict."""
+    return first is second or bool(first == second)
+
+
 class NamespacedValueState(ValueState[T]):
     """A value per key and namespace."""
 
-    __slots__ = ("_map", "namespace")
+    __slots__ = ("_map", "_take_namespace", "namespace")
 
-    def __init__(self, entries: MapState[Any, T]) -> None:
+    def __init__(self, entries: MapState[Any, T], namespaces: Form) -> None:
         self._map = entries
+        self._take_namespace = namespaces.take
         self.namespace: Any = None
 
     def set_current_namespace(self, namespace: Any) -> None:
         """The namespace of all that follows."""
-        self.namespace = namespace
+        self.namespace = self._take_namespace(namespace)
 
     def value(self) -> T | None:
         return self._map.get(self.namespace)
@@ -46,15 +53,16 @@ class NamespacedValueState(ValueState[T]):
 class NamespacedListState(ListState[T]):
     """A list per key and namespace; it is read and written whole."""
 
-    __slots__ = ("_map", "namespace")
+    __slots__ = ("_map", "_take_namespace", "namespace")
 
-    def __init__(self, entries: MapState[Any, list[T]]) -> None:
+    def __init__(self, entries: MapState[Any, list[T]], namespaces: Form) -> None:
         self._map = entries
+        self._take_namespace = namespaces.take
         self.namespace: Any = None
 
     def set_current_namespace(self, namespace: Any) -> None:
         """The namespace of all that follows."""
-        self.namespace = namespace
+        self.namespace = self._take_namespace(namespace)
 
     def get(self) -> Iterable[T]:
         return list(self._map.get(self.namespace) or ())
@@ -79,15 +87,16 @@ class NamespacedListState(ListState[T]):
 class NamespacedMapState(MapState[K, V]):
     """A map per key and namespace; going through it or clearing it goes through the key's other namespaces too."""
 
-    __slots__ = ("_map", "namespace")
+    __slots__ = ("_map", "_take_namespace", "namespace")
 
-    def __init__(self, entries: MapState[Any, V]) -> None:
+    def __init__(self, entries: MapState[Any, V], namespaces: Form) -> None:
         self._map = entries
+        self._take_namespace = namespaces.take
         self.namespace: Any = None
 
     def set_current_namespace(self, namespace: Any) -> None:
         """The namespace of all that follows."""
-        self.namespace = namespace
+        self.namespace = self._take_namespace(namespace)
 
     def get(self, key: K, default: V | None = None) -> V | None:
         return self._map.get(_pair((self.namespace, key)), default)
@@ -110,7 +119,7 @@ class NamespacedMapState(MapState[K, V]):
 
     def items(self) -> Iterator[tuple[K, V | None]]:
         namespace = self.namespace
-        return ((key, value) for (of, key), value in self._map.items() if of == namespace)
+        return ((key, value) for (of, key), value in self._map.items() if equal_keys(of, namespace))
 
     def clear(self) -> None:
         for key in list(self.keys()):

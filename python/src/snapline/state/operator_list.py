@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from snapline.state.coerce import same
+from snapline.state.form import ANY, Form
 from snapline.state.operator_changes import PUT, REMOVE, OperatorChanges
 
 T = TypeVar("T")
@@ -14,40 +14,41 @@ T = TypeVar("T")
 class OperatorListState(Generic[T]):
     """The list of one partition, whole in memory. Its elements are what is dealt out when the parallelism changes."""
 
-    __slots__ = ("_coerce", "_is_rewritten", "_stored", "_values")
+    __slots__ = ("_give", "_is_rewritten", "_stored", "_take", "_values")
 
-    def __init__(self, coerce: Callable[[Any], Any] | None = None) -> None:
-        self._values: list[T] = []
+    def __init__(self, form: Form = ANY) -> None:
+        self._take, self._give = form.take, form.give
+        self._values: list[Any] = []
         self._stored = 0
         self._is_rewritten = False
-        self._coerce = coerce or same
 
-    def load(self, positions: Sequence[int], values: Sequence[T]) -> None:
+    def load(self, positions: Sequence[int], values: Sequence[Any]) -> None:
         """Elements in their order, behind those that are here."""
         self._values.extend(values)
         self._stored = len(self._values)
 
     def get(self) -> list[T]:
         """The elements: a copy."""
-        return self._values.copy()
+        give = self._give
+        return self._values.copy() if give is None else [give(each) for each in self._values]
 
     def __iter__(self) -> Iterator[T]:
-        return iter(self._values.copy())
+        return iter(self.get())
 
     def __len__(self) -> int:
         return len(self._values)
 
     def add(self, value: T) -> None:
         """Appends an element."""
-        self._values.append(self._coerce(value))
+        self._values.append(self._take(value))
 
     def add_all(self, values: Iterable[T]) -> None:
         """Appends elements."""
-        self._values.extend(map(self._coerce, values))
+        self._values.extend([self._take(value) for value in values])
 
     def update(self, values: Iterable[T]) -> None:
         """Replaces the list."""
-        self._values = [self._coerce(value) for value in values]
+        self._values = [self._take(value) for value in values]
         self._is_rewritten = True
 
     def clear(self) -> None:

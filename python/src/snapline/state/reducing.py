@@ -7,7 +7,8 @@ from typing import Any, Generic, TypeVar
 
 from snapline.state.aggregate import AggregateFunction
 from snapline.state.cursor import Cursor
-from snapline.state.namespaced import NamespacedValueState
+from snapline.state.form import Change, Form, same
+from snapline.state.namespaced import NamespacedValueState, equal_keys
 from snapline.state.value import ValueState
 from snapline.state.value_cache import ValueCache
 
@@ -20,9 +21,10 @@ Out = TypeVar("Out")
 class ReducingState(Generic[T]):
     """One value per key: all that was added, reduced."""
 
-    __slots__ = ("_cursor", "_dirty", "_reduce", "_values")
+    __slots__ = ("_cursor", "_dirty", "_exact", "_reduce", "_take", "_values")
 
-    def __init__(self, cache: ValueCache, cursor: Cursor, reduce: Callable[[T, T], T]) -> None:
+    def __init__(self, cache: ValueCache, cursor: Cursor, form: Form, reduce: Callable[[T, T], T]) -> None:
+        self._exact, self._take = form.exact, form.take
         self._cursor = cursor
         self._values = cache.values
         self._dirty = cache.dirty
@@ -34,10 +36,17 @@ class ReducingState(Generic[T]):
 
     def add(self, value: T) -> None:
         """Reduces the stored value and this one."""
+        exact = self._exact
+        if type(value) is not exact:
+            value = self._take(value)
         slot = self._cursor.slot
         values = self._values
         before = values[slot]
-        values[slot] = value if before is None else self._reduce(before, value)
+        if before is not None:
+            value = self._reduce(before, value)
+            if type(value) is not exact:
+                value = self._take(value)
+        values[slot] = value
         self._dirty[slot] = 1
 
     def clear(self) -> None:
@@ -47,15 +56,42 @@ class ReducingState(Generic[T]):
         self._dirty[slot] = 1
 
 
+class OwnedReducingState(ReducingState[T]):
+    """One whose values can be changed in place: the function may change the first of its two."""
+
+    __slots__ = ("_give", "_keep", "_own")
+
+    def __init__(self, cache: ValueCache, cursor: Cursor, form: Form, reduce: Callable[[T, T], T]) -> None:
+        super().__init__(cache, cursor, form, reduce)
+        self._own, self._keep, self._give = form.own or same, form.keep or same, form.give or same
+
+    def get(self) -> T | None:
+        return self._give(self._values[self._cursor.slot])  # type: ignore[no-any-return]
+
+    def add(self, value: T) -> None:
+        added = self._take(value)
+        slot = self._cursor.slot
+        values = self._values
+        before = values[slot]
+        if before is not None:
+            # What the function changes in place is stored, even if it raises then.
+            before = values[slot] = self._own(before)
+            self._dirty[slot] = 1
+            added = self._keep(self._reduce(before, self._own(added)))
+        values[slot] = added
+        self._dirty[slot] = 1
+
+
 class ReducingStateOver(ReducingState[T]):
-    """The same over another handle: one with a time to live, with namespaces or of structs."""
+    """The same over another handle: one with a time to live or with namespaces."""
 
-    __slots__ = ("_coerce", "_inner")
+    __slots__ = ("_copy", "_inner")
 
-    def __init__(self, inner: ValueState[T], reduce: Callable[[T, T], T], coerce: Callable[[T], T]) -> None:
+    def __init__(self, inner: ValueState[T], form: Form, reduce: Callable[[T, T], T]) -> None:
         self._inner = inner
         self._reduce = reduce
-        self._coerce = coerce
+        take, give = form.take, form.give or same
+        self._copy: Change = lambda value: give(take(value))
 
     def set_current_namespace(self, namespace: Any) -> None:
         """The namespace of all that follows, for this key."""
@@ -65,7 +101,7 @@ class ReducingStateOver(ReducingState[T]):
         return self._inner.value()
 
     def add(self, value: T) -> None:
-        before, value = self._inner.value(), self._coerce(value)
+        before, value = self._inner.value(), self._copy(value)
         self._inner.update(value if before is None else self._reduce(before, value))
 
     def clear(self) -> None:
@@ -79,9 +115,12 @@ class ReducingStateOver(ReducingState[T]):
 class AggregatingState(Generic[In, Acc, Out]):
     """One accumulator per key."""
 
-    __slots__ = ("_add", "_create", "_cursor", "_dirty", "_function", "_values")
+    __slots__ = ("_add", "_create", "_cursor", "_dirty", "_exact", "_function", "_take", "_values")
 
-    def __init__(self, cache: ValueCache, cursor: Cursor, function: AggregateFunction[In, Acc, Out]) -> None:
+    def __init__(
+        self, cache: ValueCache, cursor: Cursor, form: Form, function: AggregateFunction[In, Acc, Out]
+    ) -> None:
+        self._exact, self._take = form.exact, form.take
         self._cursor = cursor
         self._values = cache.values
         self._dirty = cache.dirty
@@ -99,7 +138,10 @@ class AggregatingState(Generic[In, Acc, Out]):
         slot = self._cursor.slot
         values = self._values
         accumulator = values[slot]
-        values[slot] = self._add(value, self._create() if accumulator is None else accumulator)
+        if accumulator is None:
+            accumulator = self._take(self._create())
+        accumulator = self._add(value, accumulator)
+        values[slot] = accumulator if type(accumulator) is self._exact else self._take(accumulator)
         self._dirty[slot] = 1
 
     def clear(self) -> None:
@@ -109,17 +151,46 @@ class AggregatingState(Generic[In, Acc, Out]):
         self._dirty[slot] = 1
 
 
-class AggregatingStateOver(AggregatingState[In, Acc, Out]):
-    """The same over another handle: one with a time to live, with namespaces or of structs."""
+class OwnedAggregatingState(AggregatingState[In, Acc, Out]):
+    """One whose accumulators can be changed in place: by the function's ``add`` and nobody else."""
 
-    __slots__ = ("_coerce", "_inner")
+    __slots__ = ("_copy", "_give", "_keep", "_own")
 
     def __init__(
-        self, inner: ValueState[Acc], function: AggregateFunction[In, Acc, Out], coerce: Callable[[Acc], Acc]
+        self, cache: ValueCache, cursor: Cursor, form: Form, function: AggregateFunction[In, Acc, Out]
     ) -> None:
+        super().__init__(cache, cursor, form, function)
+        self._own, self._keep, self._give = form.own or same, form.keep or same, form.give or same
+        self._copy = form.copy or same
+
+    def get(self) -> Out | None:
+        kept = self._values[self._cursor.slot]
+        return None if kept is None else self._function.get_result(self._give(kept))
+
+    def add(self, value: In) -> None:
+        slot = self._cursor.slot
+        values = self._values
+        kept = values[slot]
+        if kept is None:
+            accumulator = self._own(self._take(self._create()))
+        else:
+            # What the function changes in place is stored, even if it raises then.
+            accumulator = values[slot] = self._own(kept)
+            self._dirty[slot] = 1
+        values[slot] = self._keep(self._add(self._copy(value), accumulator))
+        self._dirty[slot] = 1
+
+
+class AggregatingStateOver(AggregatingState[In, Acc, Out]):
+    """The same over another handle: one with a time to live or with namespaces."""
+
+    __slots__ = ("_copy", "_inner")
+
+    def __init__(self, inner: ValueState[Acc], form: Form, function: AggregateFunction[In, Acc, Out]) -> None:
         self._inner = inner
         self._function = function
-        self._coerce = coerce
+        take, give = form.take, form.give or same
+        self._copy: Change = lambda value: give(take(value))
 
     def set_current_namespace(self, namespace: Any) -> None:
         """The namespace of all that follows, for this key."""
@@ -132,7 +203,7 @@ class AggregatingStateOver(AggregatingState[In, Acc, Out]):
     def add(self, value: In) -> None:
         accumulator = self._inner.value()
         if accumulator is None:
-            accumulator = self._coerce(self._function.create_accumulator())
+            accumulator = self._copy(self._function.create_accumulator())
         self._inner.update(self._function.add(value, accumulator))
 
     def clear(self) -> None:
@@ -153,11 +224,12 @@ def _merge(state: NamespacedValueState[T], target: Any, sources: Iterable[Any], 
     current = state.namespace
     try:
         state.set_current_namespace(target)
+        target = state.namespace
         merged = state.value()
         for source in sources:
-            if source == target:
-                continue
             state.set_current_namespace(source)
+            if equal_keys(state.namespace, target):
+                continue
             value = state.value()
             if value is not None:
                 merged = value if merged is None else merge(merged, value)

@@ -24,11 +24,17 @@ class StateSource(Protocol):
         """All of a list or map in pages, and whether there are more. Closing the iterator ends the scan."""
 
 
+def needs_index(expiry: int | None, stored: int | None) -> bool:
+    """Whether what is written with this expiry needs an entry in the index of expiries: what was stored before has one
+    that is not later than its own. In event time a late row brings an expiry forward."""
+    return stored is None or (expiry is not None and expiry < stored)
+
+
 class Changes(NamedTuple):
     """What an epoch changed in one state, column by column.
 
     A value of None deletes a value state. ``ops``: of a list 0 append, 1 clear; of a map 0 put, 1 remove, 2 clear.
-    ``created``: the entry was not in the store before. The last two only with a time to live.
+    ``created``: the index of expiries needs an entry. The last two only with a time to live.
     """
 
     slots: Sequence[int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final, TypeAlias
 
-from pyspark.sql.types import BinaryType, DataType, MapType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringType, StructType, VariantType
 
 from snapline.errors import InvalidConfiguration
 from snapline.state.ddl import parse_type
@@ -47,11 +47,33 @@ def resolve_key(kind: StateType, what: str) -> DataType:
     """The type of keys: one whose equal values are equal bytes.
 
     Raises:
-        InvalidConfiguration: it is no type, a pickle, or a map.
+        InvalidConfiguration: it is no type, a pickle, or has a part whose equal values can be different bytes.
     """
     found = resolve(kind, what)
-    if kind is PICKLED or isinstance(found, MapType):
-        raise InvalidConfiguration(
-            f"{what} is {kind!r}: equal keys must have equal bytes.", "use a type of Spark that is no map."
-        )
+    check_key(kind if kind is PICKLED else found, f"{what} is {kind!r}")
     return found
+
+
+def check_key(kind: DataType | Pickled, found: str) -> None:
+    """Equal keys have to be equal bytes, here and in the store.
+
+    Raises:
+        InvalidConfiguration: they would not be; ``found`` says what is of this type.
+    """
+    part = "a pickle" if isinstance(kind, Pickled) else _unequal(kind)
+    if part is not None:
+        raise InvalidConfiguration(
+            f"{found}, and equal keys must have equal bytes, which those of {part} need not have.",
+            "use a type of Spark without maps, variants and collations; to_json() makes text of any of them.",
+        )
+
+
+def _unequal(kind: DataType) -> str | None:
+    """The part of a type that has several bytes for one value."""
+    if isinstance(kind, StructType):
+        return next(filter(None, (_unequal(field.dataType) for field in kind.fields)), None)
+    if isinstance(kind, ArrayType):
+        return _unequal(kind.elementType)
+    if isinstance(kind, StringType):
+        return None if kind.collation in (None, "UTF8_BINARY") else f"a string with the collation {kind.collation}"
+    return f"a {kind.typeName()}" if isinstance(kind, (MapType, VariantType)) else None

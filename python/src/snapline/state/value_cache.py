@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from snapline.state.source import Changes
+from snapline.state.source import Changes, needs_index
 from snapline.state.weight import average_weight
 
 
@@ -52,19 +52,19 @@ class TtlValueCache(ValueCache):
     def __init__(self) -> None:
         super().__init__()
         self.expiries: list[int | None] = []
-        self._stored: list[bool] = []
+        self._stored: list[int | None] = []
 
     def load(self, values: Sequence[Any], expiries: Sequence[int | None] | None) -> None:
         super().load(values, expiries)
         self.expiries.extend(expiries if expiries is not None else [None] * len(values))
-        self._stored.extend([value is not None for value in values])
+        self._stored.extend(self.expiries[len(self._stored) :])
 
     def changes(self) -> Changes | None:
         found = super().changes()
         if found is None:
             return None
         expiries = [self.expiries[slot] for slot in found.slots]
-        created = [not self._stored[slot] for slot in found.slots]
+        created = [needs_index(expiry, self._stored[slot]) for slot, expiry in zip(found.slots, expiries, strict=True)]
         return found._replace(expiries=expiries, created=created)
 
     def reset(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from pyspark.sql.types import StructType
@@ -11,8 +11,8 @@ from snapline.errors import InvalidConfiguration
 from snapline.functions.context import Context, RuntimeContext
 from snapline.functions.process import KeyedProcessFunction
 from snapline.state.aggregate import AggregateFunction, ReduceFunction
-from snapline.state.descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
-from snapline.state.row import Row, row_maker
+from snapline.state.folding_descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
+from snapline.state.row import Row, by_position, row_maker
 from snapline.state.types import StateType
 
 Emit = Literal["per_element", "per_batch"]
@@ -27,20 +27,22 @@ def reduction(
 
     def reduce_rows(first: Row, second: Row) -> Row:
         found = reduce(first, second)
-        if isinstance(found, Row):
-            return found
-        return make([found[name] for name in names] if isinstance(found, Mapping) else found)
+        return found if isinstance(found, Row) else make(by_position(found, names))
 
     descriptor = ReducingStateDescriptor("reduced", reduce_rows, schema)
     return _of(emit, _Reduce, _ReducePerBatch)(descriptor)
 
 
 def aggregation(
-    function: AggregateFunction[Any, Any, Any], accumulator_type: StateType, keys: int, results: int, emit: Emit
+    function: AggregateFunction[Any, Any, Any],
+    accumulator_type: StateType,
+    keys: int,
+    results: Sequence[str],
+    emit: Emit,
 ) -> KeyedProcessFunction:
     """A function that yields the key and the result."""
     descriptor = AggregatingStateDescriptor("aggregated", function, accumulator_type)
-    return _of(emit, _Aggregate, _AggregatePerBatch)(descriptor, keys == 1, results == 1)
+    return _of(emit, _Aggregate, _AggregatePerBatch)(descriptor, keys == 1, results)
 
 
 def _of(
@@ -73,10 +75,10 @@ class _ReducePerBatch(_Reduce):
 
 
 class _Aggregate(KeyedProcessFunction):
-    def __init__(self, descriptor: AggregatingStateDescriptor, is_one_key: bool, is_one_result: bool) -> None:
+    def __init__(self, descriptor: AggregatingStateDescriptor, is_one_key: bool, results: Sequence[str]) -> None:
         self._descriptor = descriptor
         self._is_one_key = is_one_key
-        self._is_one_result = is_one_result
+        self._results = results
 
     def open(self, ctx: RuntimeContext) -> None:
         self._state = ctx.get_aggregating_state(self._descriptor)
@@ -88,9 +90,9 @@ class _Aggregate(KeyedProcessFunction):
     def _result(self, ctx: Context) -> Iterator[Any]:
         key = ctx.get_current_key()
         result: Any = self._state.get()
-        if isinstance(result, Mapping):
-            result = tuple(result.values())
-        yield (*((key,) if self._is_one_key else key), *((result,) if self._is_one_result else result))
+        # One column has the result as its value, which may be a dict itself: that of a struct or of a map.
+        values = (result,) if len(self._results) == 1 else by_position(result, self._results)
+        yield (*((key,) if self._is_one_key else key), *values)
 
 
 class _AggregatePerBatch(_Aggregate):

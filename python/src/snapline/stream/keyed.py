@@ -134,8 +134,8 @@ class KeyedStream:
 
         Args:
             function: of the rows.
-            result_type: the columns of its result, which come after those of the key. If it is one column, the result
-                is its value.
+            result_type: the columns of its result, which come after those of the key. A dict or a row goes into them
+                by name, a tuple or a list by position. If it is one column, the result is its value.
             accumulator_type: the type of the accumulator in the store.
             emit: the result for each row, as Flink does, or once ``per_batch`` for each key of a micro-batch.
             uid: as of :meth:`process`.
@@ -143,7 +143,7 @@ class KeyedStream:
         results = parse_schema(result_type, "result_type")
         keys = [self._df.schema[name] for name in self._keys]
         return self.process(
-            aggregation(function, accumulator_type, len(keys), len(results.fields), emit),
+            aggregation(function, accumulator_type, len(keys), results.names, emit),
             StructType([*keys, *results.fields]),
             uid=uid,
         )

@@ -15,6 +15,7 @@ from snapline.functions.plan import FunctionPlan
 from snapline.state.ddl import parse_schema
 from snapline.state.spec import StateSpec
 from snapline.state.ttl import TtlTime
+from snapline.state.types import check_key
 from snapline.stream.broadcasting import BroadcastInput
 from snapline.stream.columns import check_columns, event_time_of
 from snapline.stream.schema import result_schema
@@ -89,6 +90,8 @@ def plan_process(
         FunctionFailed: ``open`` raised.
     """
     key_names = check_columns(rows, keys, "key_by")
+    for name in key_names:
+        check_key(rows[name].dataType, f"key_by by {name}, which is of type {rows[name].dataType.simpleString()}")
     _check_unkeyed(kind, parallelism, late_output)
     # Operators are told by their number, too.
     if uid is not None and not (isinstance(uid, str) and uid.strip() and not uid.isdigit()):

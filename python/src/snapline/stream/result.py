@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
+from snapline.errors import InvalidConfiguration
+from snapline.jar import EXTENSION_CLASS
 from snapline.java_api import java_functions
+from snapline.session import EXTENSIONS
 from snapline.stream.broadcasting import BroadcastStream
 from snapline.stream.planning import ProcessPlan
 from snapline.stream.python_function import python_function
@@ -22,10 +25,17 @@ def plan_frame(
 ) -> DataFrame:
     """
     Raises:
+        InvalidConfiguration: the session has no extension of Snapline.
         WrongSparkVersion: Spark runs without the jar.
     """
     session = frame.sparkSession
     api = java_functions(session)
+    if not api.isPlannedBy(session._jsparkSession):
+        raise InvalidConfiguration(
+            f"the session has the jar and not the extension: {EXTENSIONS} is {session.conf.get(EXTENSIONS, '')!r}.",
+            f"make it through snapline.configure(SparkSession.builder), or set {EXTENSIONS} to {EXTENSION_CLASS} "
+            "(beside others, after a comma) before the first session of the application.",
+        )
     entry = python_function(session.sparkContext, plan.job)
     spec = json.dumps(plan.spec_json())
     told = entry, plan.result.json(), spec

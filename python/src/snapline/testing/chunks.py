@@ -92,12 +92,7 @@ class RowChunks:
         if not self._job.plan.kind.is_keyed:
             return [(0,)] * len(rows)
         positions = [self._job.input_columns.index(name) for name in self._job.key_names]
-        schema = self._schemas[KEYS_PART]
-        columns = [
-            decoder(field.type, as_key=True)(encoder(field.type)([row[at] for row in rows]))
-            for field, at in zip(schema, positions, strict=True)
-        ]
-        return list(zip(*columns, strict=True))
+        return keys_of(self._schemas[KEYS_PART], [[row[at] for row in rows] for at in positions])
 
     def _end_of_chunk(self, keys: Sequence[Any], start: int) -> int:
         """Where the chunk has its rows, or the epoch its keys."""
@@ -155,6 +150,15 @@ class RowChunks:
                 wanted.append((self._slots[key], key, name))
         row_entries = [places.get((self._slots[key], name)) for key, name in zip(keys, names, strict=True)]
         return row_entries, state.read_named(wanted)
+
+
+def keys_of(schema: pa.Schema, columns: Sequence[Sequence[Any]]) -> list[Any]:
+    """Keys in the form that is equal to that of the same bytes alone."""
+    decoded = [
+        decoder(field.type, as_key=True)(encoder(field.type)(column))
+        for field, column in zip(schema, columns, strict=True)
+    ]
+    return list(zip(*decoded, strict=True))
 
 
 def keys_part(schemas: dict[int, pa.Schema], keys: Sequence[Any]) -> Part:

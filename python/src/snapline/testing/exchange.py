@@ -41,6 +41,7 @@ class Bounds:
     max_prefetch: int = 1_000
     page_rows: int = 10_000
     in_flight: int = 2
+    chunk_bytes: int = 64 << 20
 
 
 @dataclass
@@ -138,9 +139,8 @@ class Exchange:
             batch = frame.batch(STATE_PART + index, self._schemas)
             assert batch is not None
             wanted = decoder(batch.schema.field("k").type, as_key=True)(batch.column("k"))
-            stored = state.get(key) or {}
-            found = [(each, stored[each]) for each in wanted if each in stored]
-            return Frame(ToWorker.FETCHED, {"request": request, "more": False}, dict(state.page(slot, found)))
+            found = state.named(key, wanted)
+            return Frame(ToWorker.FETCHED, {"request": request, "answered": len(wanted)}, dict(state.page(slot, found)))
         if not meta.get("next"):
             self._scans[request] = _pages(state.all_of(key), self._bounds.page_rows)
         page = next(self._scans[request], [])

@@ -27,7 +27,7 @@ from snapline.testing.collected import Collected, as_tuples
 from snapline.testing.exchange import Bounds
 from snapline.testing.links import InProcessLink, Link
 from snapline.testing.operator import Operator
-from snapline.testing.store import DictStore, RocksStore, Store
+from snapline.testing.store import DictStore, RocksStore, Store, unpickled_key
 from snapline.worker.frames import Frame
 from snapline.worker.job import Job
 
@@ -148,7 +148,7 @@ class KeyedTestHarness:
     def process_bounded(self, rows: Sequence[Any]) -> list[Row]:
         """All rows as one bounded DataFrame: at its end every timer fires."""
         time = self._time
-        self._time = BatchTime(time.processing, None if time.watermark is None else NEVER, True)
+        self._time = BatchTime(time.processing, NEVER, True)
         try:
             return self._run(as_tuples(rows, self._rows.names))
         finally:
@@ -174,7 +174,7 @@ class KeyedTestHarness:
                 entries = self._operator.operator_states.entries(spec)
                 return dict(entries) if spec.key is not None else [value for _, value in entries]
         (state,) = [each for each in self._operator.states if each.spec.name == name]
-        stored = state.get(key if isinstance(key, tuple) else (key,))
+        stored = state.get(self._operator.key_of(key if isinstance(key, tuple) else (key,)))
         if stored is None:
             return None
         load = pickle.loads if state.spec.pickled else _same
@@ -182,7 +182,7 @@ class KeyedTestHarness:
             return load(stored[0])
         if state.spec.kind == "list":
             return [load(value) for value, _ in stored]
-        return {key: load(value) for key, (value, _) in stored.items()}
+        return {unpickled_key(key): load(value) for key, (value, _) in stored.values()}
 
     def num_keys(self, name: str) -> int:
         """How many keys have this state."""
@@ -205,7 +205,7 @@ class KeyedTestHarness:
                 self._store.delete(family, key)
         for family, items in pickle.loads(snapshot.families).items():
             for key, value in items:
-                self._store.put(family, key, value)
+                self._store.put(family, unpickled_key(key), value)
         self._time = BatchTime(snapshot.processing, snapshot.watermark)
 
     def close(self) -> None:

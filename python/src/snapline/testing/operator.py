@@ -13,14 +13,14 @@ from pyspark.sql.types import StructType
 from snapline.functions.context import EVENT, PROCESSING
 from snapline.state.cursor import NEVER, BatchTime
 from snapline.testing.broadcasting import broadcast_chunks
-from snapline.testing.chunks import Chunk, RowChunks
+from snapline.testing.chunks import Chunk, RowChunks, keys_of
 from snapline.testing.exchange import TIMERS, BatchResult, Bounds, Exchange
 from snapline.testing.links import Link
 from snapline.testing.operator_states import StoredOperatorStates
 from snapline.testing.schemas import exchange_schemas
 from snapline.testing.states import StoredState
 from snapline.testing.store import Store
-from snapline.worker.frames import PROTOCOL, Frame, ToWorker
+from snapline.worker.frames import KEYS_PART, PROTOCOL, Frame, ToWorker
 from snapline.worker.job import Job
 
 
@@ -102,9 +102,15 @@ class Operator:
             "time_zone": self._zone,
             "streaming": not time.is_bounded,
             "max_prefetch": self._bounds.max_prefetch,
+            "chunk_bytes": self._bounds.chunk_bytes,
             "time_left_ms": None,
         }
         return Frame(ToWorker.SETUP, meta, {part: schema.serialize() for part, schema in self.schemas.items()})
+
+    def key_of(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """A key as the store has it."""
+        (key,) = keys_of(self.schemas[KEYS_PART], [[value] for value in values])
+        return key  # type: ignore[no-any-return]
 
     def timers(self) -> list[tuple[int, int, Any]]:
         """Those in the store, in order: time, domain, key."""

@@ -136,7 +136,9 @@ class ProcessTestHarness:
         for spec in self._plan.job.plan.operator_states:
             if spec.distribution is Distribution.BROADCAST:
                 first, *others = (operator.operator_states.entries(spec) for operator in self._partitions)
-                differing = [i for i, other in enumerate(others, 1) if other != first]
+                differing = [
+                    i for i, other in enumerate(others, 1) if other != first and repr(other) != repr(first)
+                ]  # NaN is unequal to itself
                 if differing:
                     raise FunctionNotDeterministic(
                         f"broadcast state {spec.name!r} of partition 0 is not that of {differing}.",

@@ -10,7 +10,7 @@ import pyarrow as pa
 from snapline.state.cursor import BatchTime
 from snapline.state.spec import StateSpec
 from snapline.state.ttl import TtlTime
-from snapline.testing.store import Store
+from snapline.testing.store import Store, unpickled_key
 from snapline.worker.decode import decoder
 from snapline.worker.encode import encoder
 from snapline.worker.frames import NOT_SENT_PART, STATE_PART, message_of
@@ -19,7 +19,7 @@ Part = tuple[int, pa.Buffer]
 
 
 class StoredState:
-    """A value is stored as (value, expiry), a list as a list of such, a map as a dict of such."""
+    """Stored are: (value, expiry), a list of such, or by the text of each key of a map the key and such."""
 
     def __init__(self, index: int, spec: StateSpec, schemas: dict[int, pa.Schema], store: Store, limit: int) -> None:
         self.spec = spec
@@ -59,10 +59,16 @@ class StoredState:
         """The entries that rows name: slot, key, key in the map."""
         if not wanted:
             return []
-        found = [(self.get(key) or {}).get(map_key) for _, key, map_key in wanted]
+        found = [self._entry(self.get(key), map_key) for _, key, map_key in wanted]
         pairs = [pair or (None, None) for pair in found]
         present = [pair is not None for pair in found]
         return [self._part([slot for slot, _, _ in wanted], [each for _, _, each in wanted], pairs, present)]
+
+    def named(self, key: Any, map_keys: Sequence[Any]) -> list[tuple[Any, Any]]:
+        """Those of these entries of a map that exist."""
+        stored = self.get(key)
+        found = [(map_key, self._entry(stored, map_key)) for map_key in map_keys]
+        return [(map_key, pair) for map_key, pair in found if pair is not None]
 
     def all_of(self, key: Any) -> list[tuple[Any, Any]]:
         """Entries of a list (without keys) or map: for a scan."""
@@ -75,7 +81,13 @@ class StoredState:
         return [self._part(slots, [each for each, _ in entries], pairs, [True] * len(slots))] if slots else []
 
     def _entries(self, stored: Any) -> list[tuple[Any, Any]]:
-        return list(stored.items()) if self.spec.kind == "map" else [(None, pair) for pair in stored]
+        if self.spec.kind == "list":
+            return [(None, pair) for pair in stored]
+        return [(unpickled_key(map_key), pair) for map_key, pair in stored.values()]
+
+    def _entry(self, stored: Any, map_key: Any) -> Any:
+        # Not by the key itself: a pickle of it has forgotten what makes it equal to that of the same bytes alone.
+        return (stored or {}).get(repr(map_key), (None, None))[1]
 
     def _part(
         self, slots: Sequence[int], keys: Sequence[Any], pairs: Sequence[Any], present: Sequence[bool] | None = None
@@ -129,9 +141,9 @@ class StoredState:
             is_write = op == 0
             entries = {} if op == 2 else self.get(key) or {}
             if is_write:
-                entries[map_key] = pair
+                entries[repr(map_key)] = (map_key, pair)
             else:
-                entries.pop(map_key, None)
+                entries.pop(repr(map_key), None)
             if entries:
                 store.put(name, key, entries)
             else:
@@ -164,7 +176,7 @@ class StoredState:
                 return min(int(pair[1]) for pair in left)
             self._store.delete(self.spec.name, key)
             return None
-        pair: tuple[Any, int] | None = stored.get(map_key) if self.spec.kind == "map" else stored
+        pair: tuple[Any, int] | None = self._entry(stored, map_key) if self.spec.kind == "map" else stored
         if pair is None:
             return None
         if pair[1] > now:

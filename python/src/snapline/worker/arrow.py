@@ -19,7 +19,9 @@ from snapline.worker.calls import failed
 from snapline.worker.frames import CHANGES_PART, KEYS_PART, ROWS_PART, STATE_PART, Frame, message_of
 from snapline.worker.loops import Parts, RowLoop
 from snapline.worker.outputs import Outputs
+from snapline.worker.pieces import pieces
 from snapline.worker.timers import Timers
+from snapline.worker.zoned import to_zoned
 
 
 class ArrowLoop(RowLoop):
@@ -90,7 +92,7 @@ class ArrowLoop(RowLoop):
             yield i, spec, column, times
 
     def changes(self) -> Iterator[tuple[int, pa.Buffer]]:
-        for i, _, column, times in self._columns:
+        for i, spec, column, times in self._columns:
             values, changed = column.updates or (column.values, np.zeros(len(column.values), bool))
             if times is not None and times.refreshes:
                 values = pc.if_else(pa.array(changed), values, column.values)
@@ -109,9 +111,12 @@ class ArrowLoop(RowLoop):
                 arrays["op"] = values.is_null().cast(pa.int8())
             if times is not None:
                 arrays["x"] = pc.if_else(values.is_valid(), pa.scalar(times.expiry, pa.int64()), None)
-                arrays["c"] = times.stored.filter(mask).is_null()
+                stored = times.stored.filter(mask)
+                arrays["c"] = pc.or_kleene(stored.is_null(), pc.greater(stored, pa.scalar(times.expiry, pa.int64())))
             columns = [arrays[field.name].cast(field.type) for field in schema]
-            yield CHANGES_PART + i, message_of(pa.record_batch(columns, schema=schema))
+            changes = pa.record_batch(columns, schema=schema)
+            for batch in pieces(changes, self._parts.chunk_bytes, f"a change of state {spec.name}"):
+                yield CHANGES_PART + i, message_of(batch)
         self._columns = []
 
 
@@ -155,7 +160,7 @@ class _Sink:
         if not pa.types.is_timestamp(times.type):
             return times.cast(pa.int64()).to_numpy()
         if times.type.tz is None and zone_of(self._zone) is not None:
-            times = pc.assume_timezone(times, self._zone, ambiguous="earliest", nonexistent="latest")
+            times = to_zoned(times, self._zone)
         return times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64()).to_numpy() // 1000
 
     def emit_table(self, tag: OutputTag, value: Any) -> None:

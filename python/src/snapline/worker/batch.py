@@ -12,6 +12,7 @@ from snapline.worker.columnar import from_batch
 from snapline.worker.element import latest_time
 from snapline.worker.frames import ROWS_PART, Frame
 from snapline.worker.loops import Parts, RowLoop
+from snapline.worker.pieces import MOST_WHOLE, too_large
 
 
 class BatchLoop(RowLoop):
@@ -47,6 +48,12 @@ class BatchLoop(RowLoop):
     def finish(self) -> None:
         if not self._waiting:
             return
+        size = sum(rows.nbytes for rows in self._waiting)
+        if size > MOST_WHOLE:
+            key = self._parts.keys.get(self._slot)
+            raise too_large(
+                f"the rows of key {key!r:.200} in one micro-batch, which process_batch gets at once,", size, MOST_WHOLE
+            )
         whole = self._waiting[0] if len(self._waiting) == 1 else pa.concat_batches(self._waiting)
         self._waiting.clear()
         slot, self._slot = self._slot, -1

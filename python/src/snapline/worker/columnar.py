@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from snapline.functions.errors import FunctionFailed
 from snapline.functions.process import BatchType
+from snapline.worker.zoned import to_naive, to_zoned
 
 
 def from_batch(batch: pa.RecordBatch, kind: BatchType) -> Any:
@@ -18,7 +18,7 @@ def from_batch(batch: pa.RecordBatch, kind: BatchType) -> Any:
     if kind == "arrow":
         return batch
     columns = [
-        pc.local_timestamp(column) if pa.types.is_timestamp(column.type) and column.type.tz else column
+        to_naive(column) if pa.types.is_timestamp(column.type) and column.type.tz else column
         for column in batch.columns
     ]
     local = pa.Table.from_arrays(columns, names=batch.schema.names)
@@ -36,7 +36,8 @@ def to_table(value: Any) -> pa.Table | None:
     # Nobody has a frame of a library that nobody imported.
     pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
     if pandas is not None and isinstance(value, pandas.DataFrame):
-        return pa.Table.from_pandas(value, preserve_index=False)
+        # The table of a frame shares its memory, and a frame can be changed in place.
+        return pa.Table.from_pandas(value.copy(), preserve_index=False)
     if polars is not None and isinstance(value, polars.DataFrame):
         return value.to_arrow()
     return None
@@ -65,7 +66,7 @@ def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     try:
         if pa.types.is_timestamp(field.type) and field.type.tz and pa.types.is_timestamp(column.type):
             if column.type.tz is None:
-                column = pc.assume_timezone(column, field.type.tz, ambiguous="earliest", nonexistent="latest")
+                column = pa.chunked_array([to_zoned(chunk, field.type.tz) for chunk in column.chunks], field.type)
             return column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(field.type)
         return column.cast(field.type)
     except pa.ArrowException as e:

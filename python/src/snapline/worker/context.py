@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import tzinfo
 from typing import Any
 
 from snapline.errors import InvalidConfiguration
@@ -20,11 +21,18 @@ class TaskContext(RuntimeContext):
     """Gives the states that the driver has seen, and no others."""
 
     def __init__(
-        self, states: Mapping[str, RemoteState], cursor: Cursor, time: BatchTime, partition: int, partitions: int
+        self,
+        states: Mapping[str, RemoteState],
+        cursor: Cursor,
+        time: BatchTime,
+        zone: tzinfo | None,
+        partition: int,
+        partitions: int,
     ) -> None:
         self._states = states
         self._cursor = cursor
         self._time = time
+        self._zone = zone
         self._partition = partition
         self._partitions = partitions
         self._is_open = False
@@ -45,7 +53,7 @@ class TaskContext(RuntimeContext):
                 f"open() asks for {descriptor!r} in a task, and did not on the driver.",
                 "let open() ask for the same states everywhere: they belong to the query.",
             )
-        return make_handle(descriptor, state.spec, state.cache, self._cursor, self._time)
+        return make_handle(descriptor, state.spec, state.cache, self._cursor, self._time, self._zone)
 
     def get_metrics_group(self) -> MetricGroup:
         return self.metrics

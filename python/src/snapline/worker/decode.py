@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from snapline.functions.time import zone_of
 from snapline.state.row import row_maker
+from snapline.state.scalars import NAN
+from snapline.state.wall_clock import WallClock, repeated_key
+from snapline.worker.zoned import micros_of
 
 Decoder = Callable[[pa.Array], list[Any]]
 
@@ -18,13 +21,17 @@ Decoder = Callable[[pa.Array], list[Any]]
 def decoder(kind: pa.DataType, *, as_key: bool = False) -> Decoder:
     """What turns arrays of this type into lists.
 
-    Time stamps become naive datetimes in the time zone of their type. As keys, arrays become tuples: they are hashed.
+    Time stamps become naive datetimes in the time zone of their type; ``fold`` tells the halves of a doubled hour.
+    As keys, values are hashed, and equal to those of the same bytes only: see ``snapline.state.form``.
     """
     types = pa.types
-    if types.is_integer(kind) or types.is_floating(kind):
+    if types.is_integer(kind):
         return _numbers
+    if types.is_floating(kind):
+        return _float_keys if as_key else _numbers
     if types.is_timestamp(kind):
-        return _zoned if kind.tz is not None else _times
+        zone = None if kind.tz is None else zone_of(kind.tz)
+        return _times if zone is None else _zoned(WallClock(zone), as_key)
     if types.is_date32(kind) or types.is_duration(kind):
         return _times
     if types.is_struct(kind):
@@ -58,8 +65,24 @@ def _times(array: pa.Array) -> list[Any]:
     return array.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
 
 
-def _zoned(array: pa.Array) -> list[Any]:
-    return _times(pc.local_timestamp(array))
+def _zoned(clock: WallClock, as_key: bool) -> Decoder:
+    def decode(array: pa.Array) -> list[Any]:
+        local, repeated = clock.local(micros_of(array))
+        values: list[Any] = local.view("M8[us]").tolist()
+        for i in repeated:
+            again = values[i].replace(fold=1)
+            values[i] = repeated_key(again) if as_key else again
+        return _with_nulls(values, array) if array.null_count else values
+
+    return decode
+
+
+def _float_keys(array: pa.Array) -> list[Any]:
+    numbers = (array.fill_null(0) if array.null_count else array).to_numpy() + 0.0  # there is no negative zero
+    values: list[Any] = numbers.tolist()
+    for i in np.flatnonzero(np.isnan(numbers)).tolist():
+        values[i] = NAN
+    return _with_nulls(values, array) if array.null_count else values
 
 
 def _structs(kind: pa.StructType, as_key: bool) -> Decoder:

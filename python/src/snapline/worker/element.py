@@ -14,7 +14,6 @@ from snapline.worker.calls import failed
 from snapline.worker.decode import decoder
 from snapline.worker.frames import ROWS_PART, Frame
 from snapline.worker.loops import Parts, RowLoop
-from snapline.worker.outputs import LIMIT
 from snapline.worker.timers import Timer
 
 _T = TypeVar("_T")
@@ -93,15 +92,16 @@ class ElementLoop(RowLoop):
 
     def _run(self, rows: Iterable[tuple[int, Any]]) -> None:
         process, context, cursor, out = self._function.process_element, self._context, self._cursor, self._outputs.rows
-        append = out.append
+        append, gauge = out.append, self._outputs.gauge
+        exact, take = self._outputs.taker.exact, self._outputs.taker.take
         row = None
         try:
             for cursor.slot, row in rows:
                 result = process(row, context)
                 if result is not None:
                     for each in result:
-                        append(each)
-                        if len(out) >= LIMIT:
+                        append(each if type(each) is exact else take(each))
+                        if len(out) >= gauge.limit and gauge.is_full(out):
                             self._outputs.flush_rows()
         except Exception as e:
             where = {**context.place(), "row": row} if row is not None else {}
@@ -109,15 +109,16 @@ class ElementLoop(RowLoop):
 
     def _run_timed(self, rows: Iterable[tuple[int, int | None, Any]]) -> None:
         process, context, cursor, out = self._function.process_element, self._context, self._cursor, self._outputs.rows
-        append = out.append
+        append, gauge = out.append, self._outputs.gauge
+        exact, take = self._outputs.taker.exact, self._outputs.taker.take
         row = None
         try:
             for cursor.slot, cursor.timestamp, row in rows:
                 result = process(row, context)
                 if result is not None:
                     for each in result:
-                        append(each)
-                        if len(out) >= LIMIT:
+                        append(each if type(each) is exact else take(each))
+                        if len(out) >= gauge.limit and gauge.is_full(out):
                             self._outputs.flush_rows()
         except Exception as e:
             where = {**context.place(), "row": row} if row is not None else {}

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from snapline.functions.errors import FunctionFailed
-from snapline.functions.time import EPOCH, zone_of
+from snapline.functions.time import zone_of
 from snapline.state.row import by_position
+from snapline.state.wall_clock import EPOCH, WallClock
+from snapline.worker.zoned import micros_of, times_of
 
 Encoder = Callable[[Sequence[Any]], pa.Array]
 
@@ -85,34 +86,44 @@ def _part(what: str, kind: pa.DataType) -> Encoder:
 
 def _integers(kind: pa.DataType) -> Encoder:
     def encode(values: Sequence[Any]) -> pa.Array:
-        found = np.array(values)
-        if found.dtype.kind == "i" and found.ndim == 1:
-            return pa.array(found).cast(kind)
-        # pyarrow would cut 1.5 down to 1.
-        for value in values:
-            if isinstance(value, (float, np.floating)):
+        kinds = set(map(type, values))
+        if kinds == _INT:
+            with suppress(OverflowError):
+                return pa.array(np.array(values, np.int64)).cast(kind)
+        # numpy would take True for 1 beside numbers, and pyarrow would cut 1.5 down to 1.
+        for of in kinds:
+            if issubclass(of, (bool, np.bool_)):
+                raise TypeError("a truth value for a number")
+            if issubclass(of, (float, np.floating)):
                 raise TypeError("a number with a fraction for a whole one")
         return pa.array(values, kind)
 
     return encode
 
 
+_INT = {int}
+
+
 def _times(kind: pa.TimestampType) -> Encoder:
     """Naive datetimes are local to the time zone of the type.
 
-    The difference to 1970 in Python and the rest in Arrow costs a quarter of what pyarrow takes for datetimes.
+    The difference to 1970 in Python and the rest in numpy costs a quarter of what pyarrow takes for datetimes.
     """
     zone = zone_of(kind.tz) if kind.tz is not None else None
-    naive = pa.timestamp("us")
+    clock = None if zone is None else WallClock(zone)
 
     def encode(values: Sequence[Any]) -> pa.Array:
         try:
             times = pa.array([None if v is None else v - EPOCH for v in values], pa.duration("us"))
         except TypeError:
             return pa.array([_aware(value, zone) for value in values], pa.timestamp("us", "UTC")).cast(kind)
-        if zone is None:
+        if clock is None:
             return times.view(kind)
-        return pc.assume_timezone(times.view(naive), kind.tz, ambiguous="earliest", nonexistent="latest")
+        instants, doubtful, others = clock.instants(micros_of(times))
+        for i, other in zip(doubtful, others, strict=False):
+            if getattr(values[i], "fold", 0):
+                instants[i] = other
+        return times_of(instants, times, kind)
 
     return encode
 

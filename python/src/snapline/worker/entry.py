@@ -8,6 +8,7 @@ import socket
 from typing import Any, BinaryIO
 
 from snapline.worker.frames import Connection
+from snapline.worker.hangup import HangupWatch, descriptor_of
 from snapline.worker.job import Job
 from snapline.worker.worker import Worker
 
@@ -43,8 +44,9 @@ class Task:
         connection = Connection(self._infile, outfile)
         worker = Worker(self._job, connection)
         try:
-            while worker.handle(connection.read()):
-                pass
+            with HangupWatch(self._infile):
+                while worker.handle(connection.read()):
+                    pass
         except BaseException:
             worker.abandon()
             raise
@@ -58,7 +60,10 @@ def _send_at_once(stream: BinaryIO) -> None:
     The last packet of an answer would wait up to 40 ms for the acknowledgement of the one before. A Unix socket has no
     such option.
     """
-    with socket.socket(fileno=os.dup(stream.fileno())) as connection:
+    descriptor = descriptor_of(stream)
+    if descriptor is None:
+        return
+    with socket.socket(fileno=os.dup(descriptor)) as connection:
         if connection.family in (socket.AF_INET, socket.AF_INET6):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import tzinfo
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +27,7 @@ class AllKeyedStates:
         keys: SlotKeys,
         cursor: Cursor,
         time: BatchTime,
+        zone: tzinfo | None,
         schemas: dict[int, pa.Schema],
         transport: Transport,
         requests: Iterator[int],
@@ -34,6 +36,7 @@ class AllKeyedStates:
         self._keys = keys
         self._cursor = cursor
         self._time = time
+        self._zone = zone
         self._schemas = schemas
         self._transport = transport
         self._requests = requests
@@ -46,7 +49,7 @@ class AllKeyedStates:
                 f"apply_to_keyed_state of {descriptor!r}, which open() does not ask for.",
                 "ask for the state in open(), with the same descriptor.",
             )
-        handle = make_handle(descriptor, state.spec, state.cache, self._cursor, self._time)
+        handle = make_handle(descriptor, state.spec, state.cache, self._cursor, self._time, self._zone)
         meta: dict[str, Any] = {"request": next(self._requests), "state": state.index, "what": "keys"}
         page = meta
         more = True

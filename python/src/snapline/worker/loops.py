@@ -36,6 +36,7 @@ class Parts:
     time: BatchTime
     zone: str
     limit: TimeLimit | None
+    chunk_bytes: int
 
 
 class RowLoop(ABC):

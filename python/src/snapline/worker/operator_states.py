@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import tzinfo
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +21,8 @@ from snapline.worker.calls import failed
 from snapline.worker.decode import decoder
 from snapline.worker.encode import ColumnEncoder
 from snapline.worker.frames import OPERATOR_CHANGES_PART, OPERATOR_PART, Frame, message_of
-from snapline.worker.pickles import pickle_all, unpickle
+from snapline.worker.pickles import kept_pickles, pickle_all
+from snapline.worker.pieces import pieces
 
 #: Changes of one state in one frame, in rows and in bytes.
 _MAX_ROWS = 10_000
@@ -30,10 +32,10 @@ _MAX_BYTES = 16 << 20
 class OperatorStates:
     """What the operator sent of them, in handles; and what became of it, at the end."""
 
-    def __init__(self, specs: Sequence[OperatorStateSpec], schemas: dict[int, pa.Schema]) -> None:
+    def __init__(self, specs: Sequence[OperatorStateSpec], schemas: dict[int, pa.Schema], zone: tzinfo | None) -> None:
         self._specs = tuple(specs)
         self._wires = [_Wire(i, spec, schemas) for i, spec in enumerate(specs)]
-        self._handles = {spec.name: operator_handle(spec) for spec in specs}
+        self._handles = {spec.name: operator_handle(spec, zone) for spec in specs}
         self._schemas = schemas
 
     @property
@@ -94,7 +96,7 @@ class _Wire:
         self._schema = schemas[OPERATOR_CHANGES_PART + index]
         key, value = self._schema.field("k").type, self._schema.field("v").type
         self._decode_key = decoder(key, as_key=True)
-        self._decode_value: Callable[[pa.Array], Any] = unpickle if spec.pickled else decoder(value)
+        self._decode_value: Callable[[pa.Array], Any] = kept_pickles if spec.pickled else decoder(value)
         self._encode_key = ColumnEncoder(f"the key of state {spec.name}", key)
         self._encode_value: Callable[[Sequence[Any]], pa.Array] = (
             pickle_all if spec.pickled else ColumnEncoder(f"the value of state {spec.name}", value)
@@ -110,6 +112,5 @@ class _Wire:
             "v": self._encode_value(values),
         }
         whole = pa.record_batch([columns[name] for name in self._schema.names], schema=self._schema)
-        rows = max(1, min(_MAX_ROWS, _MAX_BYTES * len(whole) // max(1, whole.nbytes)))
-        for start in range(0, len(whole), rows):
-            yield whole.slice(start, rows)
+        for start in range(0, len(whole), _MAX_ROWS):
+            yield from pieces(whole.slice(start, _MAX_ROWS), _MAX_BYTES, f"an entry of state {self.spec.name}")

@@ -1,29 +1,20 @@
-"""Values that the store keeps as pickles."""
+"""Columns of pickles."""
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark import cloudpickle
+
+from snapline.state.pickles import dumps, kept_form
 
 
-def unpickle(array: pa.Array) -> list[Any]:
-    """The values of a column of pickles."""
-    return [None if each is None else pickle.loads(each) for each in array.to_pylist()]
+def kept_pickles(array: pa.Array) -> list[Any]:
+    """The values of a column, as they are kept."""
+    return [None if each is None else kept_form(each) for each in array.to_pylist()]
 
 
-def pickle_all(values: Sequence[Any]) -> pa.Array:
-    """A column of pickles."""
-    return pa.array([None if value is None else _pickled(value) for value in values], pa.binary())
-
-
-def _pickled(value: Any) -> bytes:
-    try:
-        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        # Of a class that came with the function, and is in no module here.
-        found: bytes = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]
-        return found
+def pickle_all(kept: Sequence[Any]) -> pa.Array:
+    """A column of what is kept."""
+    return pa.array([None if each is None else dumps(each) for each in kept], pa.binary())

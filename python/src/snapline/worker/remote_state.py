@@ -14,10 +14,12 @@ from snapline.state.list_cache import ListCache
 from snapline.state.map_cache import MapCache
 from snapline.state.source import Changes, Entry
 from snapline.state.spec import StateSpec
+from snapline.state.weight import average_weight
 from snapline.worker.decode import decoder
 from snapline.worker.encode import ColumnEncoder
 from snapline.worker.frames import CHANGES_PART, NOT_SENT_PART, STATE_PART, Frame, ToOperator, Transport, message_of
-from snapline.worker.pickles import pickle_all, unpickle
+from snapline.worker.pickles import kept_pickles, pickle_all
+from snapline.worker.pieces import pieces
 
 #: Changes of one state in one frame.
 _MAX_ROWS = 100_000
@@ -27,7 +29,13 @@ class RemoteState:
     """The state number ``index`` of the function; also what its cache fetches from."""
 
     def __init__(
-        self, index: int, spec: StateSpec, schemas: dict[int, pa.Schema], transport: Transport, requests: Iterator[int]
+        self,
+        index: int,
+        spec: StateSpec,
+        schemas: dict[int, pa.Schema],
+        transport: Transport,
+        requests: Iterator[int],
+        most_bytes: int,
     ) -> None:
         self.index = index
         self.spec = spec
@@ -37,8 +45,9 @@ class RemoteState:
         self._state = schemas[STATE_PART + index]
         self._changes = schemas[CHANGES_PART + index]
         self._schemas = schemas
+        self._most_bytes = most_bytes
         names = self._state.names
-        self._decode_value = unpickle if spec.pickled else decoder(self._state.field("v").type)
+        self._decode_value = kept_pickles if spec.pickled else decoder(self._state.field("v").type)
         self._decode_key = decoder(self._state.field("k").type, as_key=True) if "k" in names else None
         what = f"state {spec.name}"
         self._encode_value: Callable[[Sequence[Any]], pa.Array] = (
@@ -80,6 +89,17 @@ class RemoteState:
             cache.load(values, expiries)
 
     def entries(self, slot: int, keys: Sequence[Any]) -> list[Entry]:
+        found: list[Entry] = []
+        answered = 0
+        step = self._rows_of(keys)
+        while answered < len(keys):
+            frame = self._ask(slot, keys[answered : answered + step])
+            found += self._entries_of(frame)
+            # What is large comes in several answers.
+            answered += frame.meta["answered"]
+        return found
+
+    def _ask(self, slot: int, keys: Sequence[Any]) -> Frame:
         assert self._encode_key is not None
         columns = {"slot": pa.array([slot] * len(keys), pa.int32()), "k": self._encode_key(keys)}
         arrays = [
@@ -87,7 +107,11 @@ class RemoteState:
         ]
         message = message_of(pa.record_batch(arrays, schema=self._state))
         meta = {"request": next(self._requests), "state": self.index, "slot": slot, "what": "entries"}
-        return self._entries_of(self._transport.fetch(meta, [(STATE_PART + self.index, message)]))
+        return self._transport.fetch(meta, [(STATE_PART + self.index, message)])
+
+    def _rows_of(self, values: Sequence[Any]) -> int:
+        """How many of them go into one frame, going by a few."""
+        return max(1, min(_MAX_ROWS, self._most_bytes // average_weight(values)))
 
     def scan(self, slot: int) -> Iterator[tuple[list[Entry], bool]]:
         request = next(self._requests)
@@ -129,9 +153,11 @@ class RemoteState:
             self._close_scan({"request": request, "state": self.index, "what": "scan"})
         changes = self.cache.changes()
         if changes is not None:
-            for start in range(0, len(changes.slots), _MAX_ROWS):
-                batch = self._encode(changes, slice(start, start + _MAX_ROWS))
-                yield CHANGES_PART + self.index, message_of(batch)
+            rows = self._rows_of(changes.values)
+            for start in range(0, len(changes.slots), rows):
+                whole = self._encode(changes, slice(start, start + rows))
+                for batch in pieces(whole, self._most_bytes, f"a change of state {self.spec.name}"):
+                    yield CHANGES_PART + self.index, message_of(batch)
         self.cache.reset()
 
     def _encode(self, changes: Changes, part: slice) -> pa.RecordBatch:

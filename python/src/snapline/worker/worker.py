@@ -44,6 +44,7 @@ from snapline.worker.keys import SlotKeys
 from snapline.worker.loops import Parts, RowLoop
 from snapline.worker.operator_states import OperatorStates
 from snapline.worker.outputs import Outputs
+from snapline.worker.pieces import pieces
 from snapline.worker.remote_state import RemoteState
 from snapline.worker.time_limit import TimeLimit
 from snapline.worker.timers import Timer, Timers
@@ -114,18 +115,25 @@ class _Task:
         self._time = time
         self._partition, self._partitions, self._batch = meta["partition"], meta["partitions"], meta["batch_id"]
         requests = count()
-        self._states = [RemoteState(i, spec, schemas, transport, requests) for i, spec in enumerate(job.plan.states)]
-        self._operator = OperatorStates(job.plan.operator_states, schemas)
+        self._states = [
+            RemoteState(i, spec, schemas, transport, requests, meta["chunk_bytes"])
+            for i, spec in enumerate(job.plan.states)
+        ]
+        self._chunk_bytes = meta["chunk_bytes"]
+        self._zone = zone = zone_of(meta["time_zone"])
+        self._operator = OperatorStates(job.plan.operator_states, schemas, zone)
         self._keys = SlotKeys(schemas[KEYS_PART])
         self._timers = Timers()
-        self._outputs = Outputs(schemas[OUTPUT_PART], len(job.columns), job.side_outputs, transport)
+        self._outputs = Outputs(
+            schemas[OUTPUT_PART], len(job.columns), job.side_outputs, transport, meta["chunk_bytes"]
+        )
         kind = job.plan.kind
         timers = self._timers if kind.is_keyed else NoTimers()
-        service = TimerService(timers, cursor, time, zone_of(meta["time_zone"]))
+        service = TimerService(timers, cursor, time, zone)
         context = make_context(kind, cursor, self._keys, self._outputs, service, self._operator.broadcast)
         self.function: Any = pickle.loads(job.plan.pickle)
         self._open = TaskContext(
-            {state.spec.name: state for state in self._states}, cursor, time, self._partition, self._partitions
+            {state.spec.name: state for state in self._states}, cursor, time, zone, self._partition, self._partitions
         )
         if not job.plan.operator_states:
             self._open_function()
@@ -142,6 +150,7 @@ class _Task:
             time=time,
             zone=meta["time_zone"],
             limit=limit,
+            chunk_bytes=meta["chunk_bytes"],
         )
         self._timer_loop = TimerLoop(parts)
         loops = _LOOPS if kind.is_keyed else _UNKEYED_LOOPS
@@ -150,7 +159,14 @@ class _Task:
 
     def _make_broadcast_loop(self, parts: Parts, service: TimerService, requests: Iterator[int]) -> BroadcastLoop:
         keyed = AllKeyedStates(
-            self._states, self._keys, parts.cursor, self._time, self._schemas, self._transport, requests
+            self._states,
+            self._keys,
+            parts.cursor,
+            self._time,
+            self._zone,
+            self._schemas,
+            self._transport,
+            requests,
         )
         states = self._operator.broadcast
         context = BroadcastContext(self._outputs, service, states, keyed if parts.job.plan.kind.is_keyed else None)
@@ -222,7 +238,8 @@ class _Task:
                 self._transport.send(ToOperator.CHANGES, {}, [part])
         timers = self._timers.changes(self._schemas[TIMER_CHANGES_PART])
         if timers is not None:
-            self._transport.send(ToOperator.CHANGES, {}, [(TIMER_CHANGES_PART, message_of(timers))])
+            for batch in pieces(timers, self._chunk_bytes, "a timer"):
+                self._transport.send(ToOperator.CHANGES, {}, [(TIMER_CHANGES_PART, message_of(batch))])
         self._timers.reset()
         self._keys.reset()
 

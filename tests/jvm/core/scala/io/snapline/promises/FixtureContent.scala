@@ -3,7 +3,8 @@ package io.snapline.promises
 import java.io.File
 import java.nio.file.{Files, StandardCopyOption}
 
-import io.snapline.snapshot.{SnapshotPolicy, StateSettings, StoreFixture, TestBackend, VersionedState}
+import io.snapline.snapshot.{ChangelogFeed, SnapshotPolicy, StateSettings, StoreFixture, TestBackend, VersionedState}
+import io.snapline.state.ColumnFamily
 
 /** What the stores under `resources/fixtures` hold: every kind of change, over five versions with a snapshot in the middle.
   *
@@ -23,10 +24,31 @@ object FixtureContent {
     (0 until 40 by version.toInt).foreach(n => single.put(key(n), value(n, version)))
     (0 until 10).foreach(n => lists.merge(Array[Byte](0, n.toByte) ++ key(n), value(n, version)))
     hidden.put(key(version.toInt), Array.emptyByteArray)
+    step(single, lists, version)
     if (version == 2) single.delete(key(3)): Unit
     if (version == 4) single.deleteRange(key(10), key(20))
     if (version == 5) lists.delete(Array[Byte](0, 9) ++ key(9)): Unit
   }
+
+  /** Steps on the way, which a change feed shows and the state does not. */
+  private def step(single: ColumnFamily, lists: ColumnFamily, version: Long): Unit = {
+    val (often, absent) = (key(900), key(901))
+    (1 to 3).foreach(n => single.put(often, value(n, version)))
+    single.delete(often): Unit
+    single.delete(absent): Unit
+    if (version % 2 == 1) single.put(often, value(4, version))
+    val list = Array[Byte](0, 99) ++ often
+    lists.delete(list): Unit
+    (5 to 6).foreach(n => lists.merge(list, value(n, version)))
+    if (version == 3) lists.put(list, value(7, version))
+  }
+
+  /** What a change feed shows of all versions, as lines `version family operation key value`. */
+  def feed(fixture: StoreFixture): Seq[String] =
+    new ChangelogFeed(fixture.storage).read(1, LastVersion, None).map { change =>
+      val value = Option(change.value).fold("-")(hex)
+      s"${change.version} ${change.family} ${change.op} ${hex(change.key)} $value"
+    }.toSeq
 
   /** The rows of a loaded store as lines `family key value`, in order. */
   def lines(state: VersionedState): Seq[String] = state.backend.families.flatMap { family =>
@@ -66,10 +88,9 @@ object FixtureContent {
       }
       state.load(LastVersion, None)
       copy(fixture.folder, new File(target, "store"))
-      Files.write(
-        new File(target, "expected.txt").toPath,
-        lines(state).mkString("", "\n", "\n").getBytes("UTF-8")
-      ): Unit
+      Seq("expected.txt" -> lines(state), "feed.txt" -> feed(fixture)).foreach { case (name, content) =>
+        Files.write(new File(target, name).toPath, content.mkString("", "\n", "\n").getBytes("UTF-8")): Unit
+      }
     } finally fixture.close()
   }
 }

@@ -22,6 +22,8 @@ class Promise7OldStoresAreReadSpec extends AnyFunSuite {
         val state = fixture.open()
         state.load(FixtureContent.LastVersion, None)
         assert(FixtureContent.lines(state) == expected)
+        val steps = new File(folder, "feed.txt")
+        if (steps.exists()) assert(FixtureContent.feed(fixture) == Files.readAllLines(steps.toPath).asScala.toSeq)
         FixtureContent.change(state, FixtureContent.LastVersion + 1)
         val ref = state.commit()
         val after = FixtureContent.lines(state)
@@ -61,6 +63,8 @@ class Promise7OldStoresAreReadSpec extends AnyFunSuite {
 
   test("there is a store of every format") {
     assert(merged.list().toSeq == Seq("format-1"))
-    assert(fixtures.list().toSeq.sorted == Seq("format-1", "format-1-hashmap"))
+    val names = Seq("format-1", "format-1-hashmap", "format-1-steps", "format-1-steps-hashmap")
+    assert(fixtures.list().toSeq.sorted == names)
+    assert(names.filter(name => new File(fixtures, s"$name/feed.txt").exists()) == names.takeRight(2))
   }
 }

@@ -1,5 +1,9 @@
 package io.snapline.snapshot
 
+import java.io.File
+import java.nio.file.Files
+
+import scala.jdk.CollectionConverters._
 import scala.util.Random
 
 import org.scalacheck.Gen
@@ -183,6 +187,24 @@ class FrameSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     Seq(-1, 0, 2, 4, Int.MaxValue).foreach { count =>
       assert(refused(lying(_.putInt(16, count): Unit), s"$count blocks").isInstanceOf[CheckpointDamaged])
     }
+  }
+
+  test("format numbers are those of docs/FORMAT.md, which Python's are held against too") {
+    val folders = Iterator.iterate(new File("").getAbsoluteFile)(_.getParentFile).takeWhile(_ != null)
+    val page = folders.map(new File(_, "docs/FORMAT.md")).find(_.isFile).getOrElse(fail("no docs/FORMAT.md"))
+    val row = """\| `(SNAP[A-Z]{4})` \| ([\d, ]+) \|.*""".r
+    val told = Files.readAllLines(page.toPath).asScala.collect { case row(magic, numbers) =>
+      magic -> numbers.split(", ").map(_.toInt).toSeq
+    }.toMap
+    val magics = Seq(
+      Frame.ChangelogMagic,
+      Frame.HandleMagic,
+      Frame.MetadataMagic,
+      Frame.MergedMagic,
+      Frame.SavepointMagic,
+      Frame.CutMagic
+    )
+    assert(told == magics.map(magic => magic -> (Frame.FormatNumber to Frame.newestFormat(magic))).toMap)
   }
 
   test("a block no reader would take back is not written") {

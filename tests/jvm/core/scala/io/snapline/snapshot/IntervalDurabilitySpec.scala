@@ -4,13 +4,17 @@ import java.util.concurrent.{CompletableFuture, TimeUnit}
 
 import scala.util.Random
 
+import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.snapline.error.StateNotFound
 import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
 
 /** Versions that are durable in the executor's folder only, and the checkpoints between them (docs/notes/004-checkpoints.md). */
-abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite {
+abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite with Eventually {
+
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(30, Seconds), Span(10, Millis))
 
   private final class Outcome(confirms: Boolean = true) extends SnapshotListener {
     private val told = new CompletableFuture[Either[Exception, HandleMeta]]
@@ -73,7 +77,10 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite {
       val (ref, outcome) = checkpoint(state, 3, "checked")
       assert(outcome.await().map(_.ref) == Right(ref))
       assert(fixture.fileNames.filterNot(_ == "sst") == Seq(ref.handleName))
-      assert(near(fixture).toSet == Set(ref.handleName, "sst"), "the executor's own copy, and no changelog")
+      assert(near(fixture).count(_.endsWith(".changelog")) == 4, "the batch may be run again")
+      assert(near(fixture).contains(ref.handleName), "the executor's own copy")
+      state.load(4, None, interval = true)
+      eventually(assert(near(fixture).toSet == Set(ref.handleName, "sst"), "the copy, and no changelog"))
       batch(state, 4, "later")
       assert(near(fixture).count(_.endsWith(".changelog")) == 1)
       val other = fixture.open()
@@ -304,6 +311,75 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite {
         assert(get(state, "k").contains(s"v$version"))
       }
     }
+  }
+
+  for (format <- 1 to 2; merging <- Seq(false, true); localBackup <- Seq(true, false))
+    test(s"every batch is run twice, barriers too: format $format, merged files $merging, own copies $localBackup") {
+      val settings = StateSettings(localBackup = localBackup)
+      val fixture = new StoreFixture(settings, storageOf = FaultyFileSystem.over, backend = backend, merging = merging)
+      try {
+        val state = fixture.open()
+        var refs = Map.empty[Long, VersionRef]
+        def attempt(version: Long, value: String): Option[Outcome] = {
+          // Format 1 names no attempt.
+          state.load(version, refs.get(version).map(_.uid).filter(_ => format == 2), interval = true)
+          assert(get(state, "k") == Option.when(version > 0)(s"second of ${version - 1}"))
+          (0L until version).foreach(older => assert(get(state, s"k$older").contains(s"second of $older")))
+          assert(get(state, s"k$version").isEmpty)
+          put(state, "k", value)
+          put(state, s"k$version", value)
+          val outcome = Option.when(version % 4 == 3)(new Outcome)
+          refs += version + 1 -> state.commit(checkpoint = outcome)
+          outcome
+        }
+        (0L until 14L).foreach { version =>
+          attempt(version, s"first of $version").foreach(outcome => assert(outcome.await().isRight))
+          state.awaitSnapshot(): Unit
+          attempt(version, s"second of $version").foreach { outcome =>
+            // Of half of the barriers the next batch begins first.
+            if (version % 8 == 3) assert(outcome.await().map(_.ref) == Right(refs(version + 1)))
+          }
+        }
+        state.load(14, refs.get(14).map(_.uid).filter(_ => format == 2), interval = true)
+        state.awaitSnapshot(): Unit
+        // Two attempts at versions 13 and 14, and what a barrier has left that was overtaken.
+        eventually(assert(near(fixture).count(_.endsWith(".changelog")) <= 4))
+        eventually(assert(near(fixture).count(_.endsWith(".handle")) <= 1))
+      } finally fixture.close()
+    }
+
+  test("a snapshot of an attempt that does not count takes nothing of the one that does") {
+    withStore { fixture =>
+      val state = fixture.open()
+      (0 until 3).foreach(version => batch(state, version, s"v$version"))
+      val (_, first) = checkpoint(state, 3, "first")
+      assert(first.await().isRight)
+      val refused = new Outcome
+      state.load(3, None, interval = true)
+      put(state, "k", "second")
+      FaultyFileSystem.plan.set(new FaultPlan(0, Fault.Before))
+      val second = state.commit(checkpoint = Some(refused))
+      assert(refused.await().isLeft)
+      FaultyFileSystem.plan.set(FaultPlan.none)
+      state.load(4, Some(second.uid), interval = true)
+      put(state, "k", "never")
+      state.abort()
+      state.load(4, Some(second.uid), interval = true)
+      assert(get(state, "k").contains("second") && get(state, "k2").contains("v2"))
+    }
+  }
+
+  test("a thousand batches hold no more than a few do") {
+    val fixture = new StoreFixture(StateSettings(retain = Int.MaxValue - 1), backend = backend)
+    try {
+      val state = fixture.open()
+      val held = (0L until 1000L).map { version =>
+        if (version % 50 == 49) assert(checkpoint(state, version, s"v$version")._2.await().isRight)
+        else batch(state, version, s"v$version")
+        state.remembered
+      }
+      assert(held.max <= held.take(60).max, held.max)
+    } finally fixture.close()
   }
 
   private def afterCheckpoint(settings: StateSettings =

@@ -1,6 +1,6 @@
 package io.snapline.snapshot
 
-import java.util.concurrent.{ConcurrentSkipListMap, TimeUnit}
+import java.util.concurrent.TimeUnit
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -22,14 +22,14 @@ class RetentionSpec extends AnyFunSuite {
     private val common = table("common")
     var own = Map.empty[Long, String]
     var refs = Map.empty[Long, VersionRef]
-    val recent = new ConcurrentSkipListMap[java.lang.Long, Option[VersionRef]]
+    val recent = new RecentSnapshots
     private var snapshot = Option.empty[VersionRef]
 
     (1 to versions).foreach { version =>
       val ref = VersionRef(version.toLong, clock.next())
       val meta = ChangelogMeta(ref, refs.get(version - 1L), snapshot, families, 0, 0, 1, 0, 0, origin)
       new FrameWriter(storage.create(ref.changelogName), Frame.ChangelogMagic, compress = true).finish(Meta.bytes(meta))
-      recent.put(ref.version, snapshot)
+      recent.add(ref.version, snapshot, retain = versions)
       refs += ref.version -> ref
       if (snapshots(version)) {
         val fresh = table(s"own-$version")
@@ -61,11 +61,12 @@ class RetentionSpec extends AnyFunSuite {
         now: Long = today,
         remembered: Boolean = true,
         pinned: Set[VersionRef] = Set.empty,
-        tables: Set[String] = Set.empty
+        tables: Set[String] = Set.empty,
+        awaited: Long = Long.MaxValue
     ): Unit = {
       val settings = StateSettings(retain = retain, minStale = minStale, maxDeletes = maxDeletes)
       new Retention(storage, settings, () => Pinned(pinned, tables), () => now)
-        .run(newest, if (remembered) recent else new ConcurrentSkipListMap)
+        .run(newest, if (remembered) recent else new RecentSnapshots, awaited)
     }
 
     def versions: Set[Long] = StoreFolder.list(storage).refs.map(_.version)
@@ -80,6 +81,16 @@ class RetentionSpec extends AnyFunSuite {
     store.cleanUp(retain = 8, pinned = Set(store.refs(3)))
     assert(store.versions == Set(3L) ++ (11L to 20L) && store.handles == Set(3L, 11L, 15L))
     assert(store.tables(store.own(3)) && !store.tables(store.own(7)))
+  }
+
+  test("a version that a checkpoint waits for stays with its snapshot, however few are kept") {
+    for (remembered <- Seq(true, false)) {
+      val store = new Store(20, Set(3, 7, 11, 15))
+      store.cleanUp(retain = 2, awaited = 7, remembered = remembered)
+      assert(store.versions == (3L to 20L).toSet && store.tables(store.own(7)))
+      store.cleanUp(retain = 2, remembered = remembered)
+      assert(store.versions == (15L to 20L).toSet)
+    }
   }
 
   test("a table file that a checkpoint names stays where its handle is not in the folder") {

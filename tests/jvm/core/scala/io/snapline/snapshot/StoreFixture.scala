@@ -10,12 +10,14 @@ import org.apache.hadoop.fs.Path
 import io.snapline.state.{KeyedBackend, LocalFolder}
 import io.snapline.state.heap.HeapMemory
 import io.snapline.state.rowtable.PageMemory
-import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
+import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage, MemoryStorage}
 
 /** A store in a temporary folder, and as many processes' views of it as a test needs. Owned by the test, which closes it.
   *
   * @param faulty
   *   whether views see the faults of the storage's plan
+  * @param merging
+  *   whether handles of checkpoints go into merged files
   */
 final class StoreFixture(
     val settings: StateSettings = StateSettings(policy = SnapshotPolicy(minChangelogs = 3)),
@@ -24,7 +26,8 @@ final class StoreFixture(
     pool: SnapshotPool = StoreFixture.pool,
     backend: TestBackend = TestBackend.RocksDb,
     where: TestStorage = TestStorage.OnDisk,
-    faulty: Boolean = false
+    faulty: Boolean = false,
+    merging: Boolean = false
 ) extends AutoCloseable {
   private val root = Files.createTempDirectory(StoreFixture.fastDisk.toPath, "snapline-test").toFile
   private val number = new AtomicInteger
@@ -33,7 +36,11 @@ final class StoreFixture(
   private var opened = Seq.empty[VersionedState]
   val folder = new File(root, "state/0/0")
   val plainStorage: CheckpointStorage = where.plain(folder)
-  val storage: CheckpointStorage = storageOf(if (faulty) where.faulty(folder) else plainStorage)
+  private val own = storageOf(if (faulty) where.faulty(folder) else plainStorage)
+  private lazy val merged = new MemoryStorage
+  private lazy val merger = new HandleMerger(merged, 1 << 20, "test", lingerMs = 1)
+  val storage: CheckpointStorage =
+    if (merging) new MergedStorage(own, StoreFixture.Store, new MergedFiles(merged), () => true) else own
 
   /** What storage holds. */
   val stored: StoredFiles = where.files(folder)
@@ -56,7 +63,8 @@ final class StoreFixture(
       pool,
       StoreFixture.origin,
       _ => (),
-      near = Some(near)
+      near = Some(near),
+      merged = Option.when(merging)(new MergedDestination(() => merger, StoreFixture.Store, own, () => ()))
     )
     opened :+= state
     state
@@ -83,6 +91,7 @@ final class StoreFixture(
 
 object StoreFixture {
   val pool = new SnapshotPool(2)
+  private val Store = "state/0/0"
   val origin: Origin = Origin("test", "run", Map.empty)
 
   /** RocksDB syncs every file it writes; what tests write need not outlive the machine. */

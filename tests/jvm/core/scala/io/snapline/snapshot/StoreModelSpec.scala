@@ -48,6 +48,24 @@ abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with Scala
       }
     }
   }
+
+  for (
+    (name, merging, settings) <- Seq(
+      ("handles of their own", false, usual),
+      ("merged handles", true, usual),
+      ("no copies on the executor", false, usual.copy(localBackup = false)),
+      ("short table files in the handle", false, usual.copy(inlineThreshold = 1500))
+    );
+    format <- 1 to 2
+  ) {
+    test(s"a store under an interval behaves as a map: $name, checkpoint format $format") {
+      forAll(Gen.listOfN(200, step)) { steps =>
+        val fixture = new StoreFixture(settings, 0L, storage, backend = backend, merging = merging)
+        try new Run(fixture, format, interval = true).play(steps)
+        finally fixture.close()
+      }
+    }
+  }
 }
 
 object StoreModelSpec {
@@ -62,6 +80,15 @@ object StoreModelSpec {
   final case class Range(family: Int, from: Int, until: Int) extends Step
   case object All extends Step
   final case class Commit(force: Boolean) extends Step
+
+  /** A batch that is run again when its version is committed, as a task that is retried is.
+    *
+    * @param checkpoint
+    *   whether the first attempt makes a snapshot
+    * @param awaited
+    *   whether it is durable when the second one begins
+    */
+  final case class CommitTwice(key: Int, checkpoint: Boolean, awaited: Boolean) extends Step
   case object Abort extends Step
   case object Reopen extends Step
 
@@ -89,6 +116,7 @@ object StoreModelSpec {
     3 -> Gen.zip(families, keys, keys).map { case (f, a, b) => Range(f, a min b, a max b) },
     2 -> Gen.const(All),
     14 -> Gen.frequency(9 -> false, 1 -> true).map(Commit),
+    4 -> Gen.zip(keys, Gen.oneOf(true, false), Gen.oneOf(true, true, false)).map(CommitTwice.tupled),
     2 -> Gen.const(Abort),
     2 -> Gen.const(Reopen),
     2 -> Gen.oneOf(true, false).map(HandOver),
@@ -109,7 +137,15 @@ object StoreModelSpec {
   /** Two bytes of prefix so that prefix scans have something to find. */
   private def key(n: Int): Bytes = Vector((n % 2).toByte, (n >> 4).toByte, n.toByte)
 
-  final class Run(fixture: StoreFixture, format: Int) {
+  private object NoOne extends SnapshotListener {
+    override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit = mayReuse()
+    override def failed(reason: Exception): Unit = ()
+  }
+
+  /** @param interval
+    *   versions are in the executor's folder; then nobody else can load them, and snapshots are those of checkpoints
+    */
+  final class Run(fixture: StoreFixture, format: Int, interval: Boolean = false) {
     private val names = Map(0 -> "default", 1 -> "other", Multi -> "multi")
     private var state = fixture.open()
     private var committed = Map(0L -> nothing)
@@ -127,7 +163,8 @@ object StoreModelSpec {
 
     private def loadInto(into: VersionedState, leftOpen: LeftOpen = LeftOpen.nothing): Unit = {
       // Format 1 names no attempt.
-      into.load(version, refs.get(version).map(_.uid).filter(_ => format == 2), leftOpen = leftOpen)
+      val uid = refs.get(version).map(_.uid).filter(_ => format == 2)
+      into.load(version, uid, interval = interval, leftOpen = leftOpen)
       names.foreach { case (id, name) =>
         into.backend.createFamily(name, keyGroups = false, multi = id == Multi, internal = false)
       }
@@ -147,7 +184,10 @@ object StoreModelSpec {
     }
 
     def play(steps: Seq[Step]): Unit = {
-      steps.foreach(take)
+      steps.foreach {
+        case Reopen | HandOver(_) | Rollback(_) | Elsewhere(_, _) if interval => take(Abort)
+        case step => take(step)
+      }
       (0 to 2).foreach(compareAll)
     }
 
@@ -184,8 +224,18 @@ object StoreModelSpec {
             now(f).filter { case (k, _) => unsigned.gteq(k, from) && unsigned.lt(k, until) }
           )
         case All => (0 to 2).foreach(compareAll)
-        case Commit(force) =>
-          next(state.commit(force), now)
+        case Commit(force) => next(commit(force), now)
+        case CommitTwice(k, checkpoint, awaited) =>
+          val first = commit(checkpoint)
+          if (awaited) state.awaitSnapshot(): Unit
+          load()
+          (0 to 2).foreach(compareAll)
+          val v = value(9)
+          family(0).put(key(k).toArray, v.toArray)
+          now += 0 -> now(0).updated(key(k), v)
+          val second = commit(!checkpoint)
+          assert(second.version == first.version && second.uid > first.uid)
+          next(second, now)
         case Abort =>
           state.abort()
           load()
@@ -230,6 +280,9 @@ object StoreModelSpec {
       }
       (0 to 2).foreach(f => assert(family(f).keyCount == now(f).size, s"keys of family $f after $step"))
     }
+
+    private def commit(snapshot: Boolean): VersionRef =
+      if (interval) state.commit(checkpoint = Option.when(snapshot)(NoOne)) else state.commit(snapshot)
 
     private def order(a: Bytes, b: Bytes): (Bytes, Bytes) = if (unsigned.lteq(a, b)) (a, b) else (b, a)
 

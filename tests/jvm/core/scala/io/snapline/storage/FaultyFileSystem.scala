@@ -40,7 +40,7 @@ object Fault {
 final class InjectedFault(what: String) extends IOException(s"injected into $what")
 
 /** One fault at one operation. Any thread. */
-final class FaultPlan(at: Int, fault: Fault) {
+class FaultPlan(at: Int, fault: Fault) {
   private val count = new AtomicInteger
   private val done = new ConcurrentLinkedQueue[String]
   @volatile private var fired: Option[String] = None

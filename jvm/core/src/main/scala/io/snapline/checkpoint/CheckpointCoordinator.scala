@@ -2,7 +2,7 @@ package io.snapline.checkpoint
 
 /** Decides about the checkpoints of one query: when one is triggered, when it is complete, what is given up and what is deleted.
   *
-  * A state machine without threads, clock or files: each event takes the time and returns what is to be done. The driver calls it from one thread and does the actions in
+  * A state machine without threads, clock or files: each event takes the time and returns what is to be done. The driver calls it from several threads under one lock, and does the actions in
   * the order given; `Complete` comes back as `metadataWritten` or `writeFailed`, and until then that checkpoint can be neither given up nor forgotten: it may
   * exist already.
   *

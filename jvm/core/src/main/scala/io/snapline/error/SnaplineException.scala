@@ -7,13 +7,16 @@ package io.snapline.error
   *
   * @param code
   *   stable, searchable: `SNAPLINE-DAMAGED`
-  * @param found
-  *   what was found, with names and numbers
-  * @param action
-  *   what to do about it
+  * @param told
+  *   what was found, with names and numbers; a password in a URI is left out
+  * @param toDo
+  *   what to do about it; likewise
   */
-sealed abstract class SnaplineException(val code: String, val found: String, val action: String, cause: Throwable)
-    extends RuntimeException(s"[$code] $found Do: $action", cause)
+sealed abstract class SnaplineException(val code: String, told: String, toDo: String, cause: Throwable)
+    extends RuntimeException(UriPassword.hide(s"[$code] $told Do: $toDo"), cause) {
+  val found: String = UriPassword.hide(told)
+  val action: String = UriPassword.hide(toDo)
+}
 
 /** A file fails its checks and nothing sound stands in for it. */
 final class CheckpointDamaged(found: String, action: String, cause: Throwable = null)
@@ -51,7 +54,7 @@ final class StorageFailure(found: String, action: String, cause: Throwable = nul
 final class QueryTakenOver(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-TAKEN-OVER", found, action, cause)
 
-/** State has passed a limit that was set for it. */
+/** State has passed a limit that was set for it, or a row or value is larger than what can travel. */
 final class StateTooLarge(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-TOO-LARGE", found, action, cause)
 

@@ -4,10 +4,10 @@ import io.snapline.error.StateNotFound
 import io.snapline.state.rowtable.{Entry, Op}
 import io.snapline.storage.CheckpointStorage
 
-/** One change of one key, as a changelog has it. `value` is null for a delete.
+/** One change of one key, as the store was asked for it. `value` is null for a delete.
   *
   * @param op
-  *   an operation of [[Op]]
+  *   an operation of [[Op]], never a void one
   */
 final case class Change(version: Long, family: String, op: Int, key: Array[Byte], value: Array[Byte])
 
@@ -43,24 +43,33 @@ final class ChangelogFeed(storage: CheckpointStorage) {
   private def changes(ref: VersionRef): Iterator[Change] = {
     val found = Vector.newBuilder[Change]
     val entry = new Entry
+    var appends = false
     var names = Map.empty[Int, String]
     files.changelogMeta(ref).families.foreach(f => names += f.descriptor.id -> f.descriptor.name)
     files.changelog(ref) { (bytes, length) =>
       var at = 0
       while (at < length) {
         entry.readChecked(bytes, at, length)
-        if (entry.op != Op.Void) {
+        if (isMark(entry)) appends = true
+        else {
           names.get(entry.family).foreach { name =>
+            val op = if (appends) Op.Merge else asked(entry)
             val key = java.util.Arrays.copyOfRange(bytes, entry.keyOffset, entry.valueOffset)
             val value =
-              if (entry.op == Op.Delete) null
-              else java.util.Arrays.copyOfRange(bytes, entry.valueOffset, entry.end)
-            found += Change(ref.version, name, entry.op, key, value)
+              if (op == Op.Delete) null else java.util.Arrays.copyOfRange(bytes, entry.valueOffset, entry.end)
+            found += Change(ref.version, name, op, key, value)
           }
+          appends = false
         }
         at = entry.end
       }
     }: Unit
     found.result().iterator
   }
+
+  private def isMark(entry: Entry): Boolean = entry.op == Op.Void && entry.keyLength == 0 && entry.valueLength == 0
+
+  /** What a void entry was before a later change of its version replaced it. A merge is never replaced. */
+  private def asked(entry: Entry): Int =
+    if (entry.op != Op.Void) entry.op else if (entry.valueLength == 0) Op.Delete else Op.Put
 }

@@ -8,16 +8,21 @@ import io.snapline.storage.CheckpointStorage
   *
   * @param kept
   *   false: changes are counted and not written
+  * @param shown
+  *   whether a change feed may read the file
   */
 private[snapshot] final class ChangelogWriter(
     val storage: CheckpointStorage,
     val ref: VersionRef,
     compress: Boolean,
-    val kept: Boolean = true
+    val kept: Boolean = true,
+    shown: Boolean = true
 ) extends ChangeSink {
   private var frame: FrameWriter = _
   private var entryCount = 0L
   private var raw = 0L
+
+  override val eachChange: Boolean = kept && shown
 
   def entries: Long = entryCount
   def rawBytes: Long = raw

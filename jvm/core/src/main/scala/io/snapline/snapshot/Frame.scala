@@ -19,8 +19,8 @@ private[snapline] object Frame {
   /** Of a `_metadata` that names handles in merged files. */
   val MergedFormatNumber = 2
 
-  /** Of the `_metadata` of a savepoint that has files of the store. */
-  val NativeFormatNumber = 2
+  /** Of the `_metadata` of a savepoint in whose stores rows wait. Python writes it. */
+  val InFlightFormatNumber = 3
   val HeaderBytes = 16
   val BlockHeaderBytes = 12
   val TrailerBytes = 32
@@ -34,7 +34,7 @@ private[snapline] object Frame {
   /** The greatest format number that is read of a kind of file. */
   def newestFormat(magic: String): Int = magic match {
     case MetadataMagic => MergedFormatNumber
-    case SavepointMagic => NativeFormatNumber
+    case SavepointMagic => InFlightFormatNumber
     case _ => FormatNumber
   }
 

@@ -1,6 +1,6 @@
 package io.snapline.snapshot
 
-import java.util.concurrent.{ConcurrentSkipListMap, TimeUnit}
+import java.util.concurrent.TimeUnit
 
 import io.snapline.state.KeyedBackend
 
@@ -24,10 +24,19 @@ private[snapshot] final class HeldState(
   private var written = Mark(from.fold(0)(_.distance), from.fold(0L)(_.changelogBytes))
   private var covered = Mark(0, 0)
   private var busy = false
+
+  /** Snapshots for checkpoints that were begun, and still have to be taken from the backend. */
+  private var untaken = 0
+  private var isRetired = false
+  private var isOver = false
   private var inFlight = 0L
 
-  /** Versions of this line, and the snapshot each names. Read by clean-up, any thread. */
-  val recent = new ConcurrentSkipListMap[java.lang.Long, Option[VersionRef]]
+  /** The version asked for last: it was made by a batch that has ended. */
+  private var asked = loaded
+  private var superseding: Option[VersionRef] = None
+
+  /** Of versions of this line in storage. Read by clean-up, any thread. */
+  val recent = new RecentSnapshots
 
   def ref: Option[VersionRef] = synchronized(newest)
 
@@ -53,14 +62,28 @@ private[snapshot] final class HeldState(
   def mark: Mark = synchronized(written)
 
   /** @param length
-    *   of the changelog in storage
+    *   of the changelog
+    * @param retain
+    *   versions in storage that clean-up keeps; None: this one is not in storage
     */
-  def committed(meta: ChangelogMeta, length: Long, retain: Int, inFlightBytes: Long): Unit = synchronized {
+  def committed(meta: ChangelogMeta, length: Long, retain: Option[Int], inFlightBytes: Long): Unit = synchronized {
     inFlight = inFlightBytes
     newest = Some(meta.ref)
     written = Mark(written.changelogs + 1, written.bytes + length)
-    recent.put(meta.ref.version, meta.snapshot)
-    while (recent.size > retain + 1) recent.pollFirstEntry(): Unit
+    retain match {
+      case Some(versions) => recent.add(meta.ref.version, meta.snapshot, versions)
+      case None => recent.clear()
+    }
+  }
+
+  /** The version held is loaded, maybe once more: the next batch begins, and no other batch is run again. */
+  def begun(): Unit = synchronized { asked = version }
+
+  /** The snapshot below which nobody loads anything any more; each is told once. */
+  def superseded(): Option[VersionRef] = synchronized {
+    val now = lastSnapshot.map(_.ref).filter(ref => ref.version <= asked && !superseding.contains(ref))
+    if (now.isDefined) superseding = now
+    now
   }
 
   /** The next snapshot may name what it uploads itself, and files of the last one if that is this one. */
@@ -71,10 +94,29 @@ private[snapshot] final class HeldState(
   /** Its local files lie in what this closes; it is closed behind the backend. */
   def livesIn(home: AutoCloseable): Unit = synchronized { homes ::= home }
 
-  /** No thread of the pool may use the backend. */
-  override def close(): Unit =
-    try backend.close()
-    finally synchronized(homes).foreach(_.close())
+  /** Of one for a checkpoint: then `snapshotTaken` follows. */
+  def snapshotBegun(): Unit = synchronized { untaken += 1 }
+
+  /** The backend is not needed for it any more. */
+  def snapshotTaken(): Unit = if (synchronized { untaken -= 1; isRetired && untaken == 0 }) close()
+
+  /** Closes it as soon as all snapshots that were begun are taken: they are of versions that may count. */
+  def retire(): Unit = if (synchronized { isRetired = true; untaken == 0 }) close()
+
+  def isClosed: Boolean = synchronized(isOver)
+
+  /** A snapshot that is not taken by now fails. */
+  override def close(): Unit = {
+    val isFirst = synchronized {
+      val first = !isOver
+      isOver = true
+      first
+    }
+    if (isFirst) {
+      try backend.close()
+      finally synchronized(homes).foreach(_.close())
+    }
+  }
 
   /** Whether the caller may make a snapshot now; then it must call `snapshotEnded`. */
   def claimSnapshot(): Boolean = synchronized {

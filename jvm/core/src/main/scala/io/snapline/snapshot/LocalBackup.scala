@@ -14,18 +14,21 @@ import io.snapline.storage.CheckpointStorage
 /** A folder of the executor's own for one store. Whoever makes it deletes it. */
 final case class NearFolder(folder: File, storage: CheckpointStorage)
 
-/** The executor's own copy of a store's newest checkpoint, laid out as in storage, so that an attempt that follows a failed one need not fetch it. Costs no copying: the
-  * files are those the snapshot had linked.
+/** The executor's own copies of a store's newest checkpoints, laid out as in storage, so that an attempt that follows a failed one need not fetch them. Cost no copying: the
+  * files are those the snapshots had linked.
   *
-  * Owns what it puts into `folder`. One thread at a time.
+  * Owns what it puts into `folder`. A copy stays until a later one is `release`d from: the batch that made the later version may be run again. Any thread.
   */
 private[snapshot] final class LocalBackup(near: NearFolder) {
   private val log = LoggerFactory.getLogger(classOf[LocalBackup])
   private val folder = near.folder
   private val tables = new File(folder, TableFile.Folder)
 
-  /** Takes the files of a snapshot that is in storage; those of older ones go. A failure costs the copy, and nothing else. */
-  def keep(meta: HandleMeta, local: LocalSnapshot): Unit =
+  /** The names of their table files. */
+  private var copies = Map.empty[VersionRef, Set[String]]
+
+  /** Takes the files of a snapshot that is in storage. A failure costs the copy, and nothing else. */
+  def keep(meta: HandleMeta, local: LocalSnapshot): Unit = synchronized {
     try {
       tables.mkdirs()
       val stored = meta.files.map(file => file.name -> new File(folder, file.storedName)).toMap
@@ -35,18 +38,26 @@ private[snapshot] final class LocalBackup(near: NearFolder) {
       }
       // A handle whose tables are not all there must not be found.
       SnapshotUpload.writeHandle(near.storage, meta, local): Unit
-      clear(except = stored.values.map(_.getName).toSet + meta.ref.handleName)
+      copies += meta.ref -> stored.values.map(_.getName).toSet
     } catch {
       case e @ (_: IOException | _: SnaplineException) =>
         log.warn(s"No copy of the snapshot ${meta.ref} is kept in $folder: $e")
-        clear(except = Set.empty)
+        clear()
     }
+  }
 
-  /** Handles first. */
-  private def clear(except: Set[String]): Unit =
+  /** The copies that go are those of versions below this one, and of other attempts at it. */
+  def release(below: VersionRef): Unit = synchronized {
+    copies = copies.filter { case (ref, _) => ref == below || ref.version > below.version }
+    clear()
+  }
+
+  /** Removes what is part of no copy; handles first. */
+  private def clear(): Unit =
     try {
+      val kept = copies.values.flatten.toSet ++ copies.keys.map(_.handleName)
       val handles = listed(folder).filter(file => VersionRef.parse(file.getName).exists(_._2 == VersionRef.Handle))
-      (handles ++ listed(tables)).filterNot(file => except(file.getName)).foreach(_.delete())
+      (handles ++ listed(tables)).filterNot(file => kept(file.getName)).foreach(_.delete())
     } catch { case NonFatal(e) => log.warn(s"Old copies in $folder were not removed: $e") }
 
   private def listed(place: File): Seq[File] = Option(place.listFiles()).toSeq.flatten

@@ -1,6 +1,6 @@
 package io.snapline.snapshot
 
-import java.util.concurrent.{ConcurrentSkipListMap, TimeUnit}
+import java.util.concurrent.TimeUnit
 
 import org.slf4j.LoggerFactory
 
@@ -23,9 +23,11 @@ private[snapshot] final class Retention(
 
   /** @param recent
     *   snapshots that versions of this line name, as far as they are known without reading
+    * @param awaited
+    *   versions from this one on stay
     */
-  def run(newest: VersionRef, recent: ConcurrentSkipListMap[java.lang.Long, Option[VersionRef]]): Unit = {
-    val oldestKept = newest.version - settings.retain + 1
+  def run(newest: VersionRef, recent: RecentSnapshots, awaited: Long = Long.MaxValue): Unit = {
+    val oldestKept = math.min(newest.version - settings.retain + 1, awaited)
     if (oldestKept > 1) {
       val folder = StoreFolder.list(storage)
       val stale = folder.refs.map(_.version).filter(_ < oldestKept)
@@ -40,10 +42,9 @@ private[snapshot] final class Retention(
       folder: StoreFolder,
       newest: VersionRef,
       oldestKept: Long,
-      recent: ConcurrentSkipListMap[java.lang.Long, Option[VersionRef]]
+      recent: RecentSnapshots
   ): Option[VersionRef] =
-    if (recent.containsKey(oldestKept)) recent.get(oldestKept)
-    else {
+    recent.of(oldestKept).getOrElse {
       var at = newest
       try {
         var base = Option.empty[VersionRef]

@@ -15,6 +15,8 @@ import io.snapline.storage.CheckpointStorage
   *
   * @param destination
   *   where the handle goes
+  * @param outlives
+  *   whether it is made although another state is held by then
   */
 private[snapshot] final class SnapshotRun(
     storage: CheckpointStorage,
@@ -25,10 +27,12 @@ private[snapshot] final class SnapshotRun(
     ref: VersionRef,
     note: (HandleMeta, Long) => Unit,
     destination: HandleDestination,
+    outlives: Boolean,
     backup: Option[LocalBackup] = None
 ) {
   private val log = LoggerFactory.getLogger(classOf[SnapshotRun])
   private val pending = held.backend.snapshot()
+  if (outlives) held.snapshotBegun()
   private val families = held.backend.families.map(f => FamilyState(f.descriptor, f.keyCount))
   private val mark = held.mark
   private val inFlightBytes = held.inFlightBytes
@@ -79,7 +83,9 @@ private[snapshot] final class SnapshotRun(
         held.snapshotEnded()
       }
     try {
-      val files = pending.materialize().inline(settings.inlineThreshold)
+      val files =
+        try pending.materialize().inline(settings.inlineThreshold)
+        finally if (outlives) held.snapshotTaken()
       local = Some(files)
       destination.put(upload(files), files)(end)
     } catch {

@@ -12,6 +12,7 @@ import io.snapline.storage.CheckpointStorage
   *
   * Owns the backend: makes it at the first load, closes it when an abort makes it useless and on `close`. One thread at a time, save the methods that say
   * otherwise. What was committed is in storage before `commit` returns; with interval durability (docs/notes/004-checkpoints.md) it is in `near`.
+  * Owns what is in `near`: all that a version needs stays there until a later version was loaded, for until then the batch that begins at it may be run again.
   *
   * @param origin
   *   written into every file; `check` compares it with that of files read
@@ -39,6 +40,9 @@ final class VersionedState(
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[VersionedState])
   @volatile private var held: HeldState = _
+
+  /** Held before, and still open for snapshots that were begun of it. One at most. */
+  private var retired: Option[HeldState] = None
   private val loader = new StateLoader(storage, near, factory, origin, check, clock)
   private val snapshots = new StoreSnapshots(storage, near, merged, settings, origin, clock, note)
   private var writer: ChangelogWriter = _
@@ -46,6 +50,12 @@ final class VersionedState(
 
   /** Of the last commit: its changes are in `near` only. */
   private var lastIsNear = false
+
+  /** The oldest version that must stay, however many are kept. */
+  @volatile private var oldestAwaited = Long.MaxValue
+
+  /** The files in storage are a coordinator's to delete. */
+  @volatile private var isCoordinated = false
   @volatile private var isClosed = false
   @volatile private var statistics = StateStatistics()
   private val noting = new Object
@@ -59,6 +69,9 @@ final class VersionedState(
 
   /** The version held, before any uncommitted change; None before the first load or for the empty store. */
   def current: Option[VersionRef] = if (held == null) None else held.ref
+
+  /** How many entries are held of older versions. */
+  private[snapshot] def remembered: Int = if (held == null) 0 else held.recent.size
 
   /** Figures of the last load, commit and snapshot. Any thread. */
   def stats: StateStatistics = statistics
@@ -89,6 +102,7 @@ final class VersionedState(
   ): Unit = {
     checkOpen()
     owing.begin()
+    isCoordinated = interval
     val begun = System.nanoTime()
     if (dirty) abandon()
     val isHeld = !empty && holds(version, uid)
@@ -131,10 +145,13 @@ final class VersionedState(
 
   private def begin(version: Long, interval: Boolean): Unit = {
     val ref = VersionRef(version + 1, clock.next())
-    writer = new ChangelogWriter(if (interval) loader.own else storage, ref, settings.compress, settings.changelog)
+    val target = if (interval) loader.own else storage
+    writer = new ChangelogWriter(target, ref, settings.compress, settings.changelog, shown = !interval)
     held.backend.beginChanges(writer)
     changesAtBegin = held.backend.changeCount
     held.backend.trim()
+    held.begun()
+    held.superseded().foreach(snapshot => pool.submit(() => snapshots.release(snapshot)))
   }
 
   private def dirty: Boolean = held != null && held.backend.changeCount != changesAtBegin
@@ -175,7 +192,8 @@ final class VersionedState(
         origin
       )
       changelog.finish(meta)
-      held.committed(meta, changelog.bytesWritten, settings.retain, inFlightBytes)
+      lastIsNear = changelog.storage ne storage
+      held.committed(meta, changelog.bytesWritten, Some(settings.retain).filterNot(_ => lastIsNear), inFlightBytes)
     } catch {
       case e: Throwable =>
         abandon()
@@ -185,7 +203,6 @@ final class VersionedState(
     writer = null
     changesAtBegin = held.backend.changeCount
     measured(_.copy(changelogMs = millis(begun), changelogBytes = changelog.bytesWritten))
-    lastIsNear = changelog.storage ne storage
     // Of such a version nothing but its snapshot is durable.
     val alone = !changelog.kept && !lastIsNear
     if (checkpoint.isDefined) {
@@ -264,15 +281,31 @@ final class VersionedState(
 
   private def drop(): Unit = if (held != null) {
     owing.forget()
-    held.close()
+    endRetired()
+    // The batch that is run again must not take the snapshot of its first attempt along: its task may have ended well.
+    held.retire()
+    retired = Some(held).filterNot(_.isClosed)
     held = null
   }
 
-  /** Removes what no kept version needs (docs/FORMAT.md section 7). Any thread; reads and deletes in storage only. */
+  private def endRetired(): Unit = {
+    retired.foreach { state =>
+      try state.awaitSnapshot(VersionedState.CloseWaitMs): Unit
+      finally state.close()
+    }
+    retired = None
+  }
+
+  /** Versions from this one on stay: what waits for them will name their files, and has not done so. None: nothing waits. */
+  def keepFrom(version: Option[Long]): Unit = oldestAwaited = version.getOrElse(Long.MaxValue)
+
+  /** Removes what no kept version needs (docs/FORMAT.md section 7), unless a coordinator does. Any thread; reads and deletes in storage only. */
   def cleanUp(): Unit = {
     val state = held
-    if (state != null && !isClosed) {
-      state.ref.foreach(newest => new Retention(storage, settings, pinned).run(newest, state.recent))
+    if (state != null && !isClosed && !isCoordinated) {
+      state.ref.foreach(newest =>
+        new Retention(storage, settings, pinned).run(newest, state.recent, oldestAwaited)
+      )
     }
   }
 
@@ -292,7 +325,9 @@ final class VersionedState(
     } // told to hurry: what it owns goes all the same
     finally {
       try if (writer != null && dirty) writer.abandon()
-      finally drop()
+      finally
+        try drop()
+        finally retired.foreach(_.close())
     }
     log.debug(s"Closed the state in ${storage.location}")
   }
@@ -305,7 +340,8 @@ final class VersionedState(
     *   None, and all is closed: no version is held that this would want, it was changed, or a snapshot is being made
     */
   def leave(home: AutoCloseable)(wanted: VersionRef => Boolean): Option[OpenState] = {
-    val isWhole = !isClosed && held != null && !dirty && held.awaitSnapshot(0) && held.ref.exists(wanted)
+    val isWhole = !isClosed && held != null && !dirty && held.awaitSnapshot(0) && held.ref.exists(wanted) &&
+      retired.forall(_.isClosed)
     if (isWhole) {
       isClosed = true
       if (writer != null) writer.abandon()

@@ -8,7 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
 import org.apache.hadoop.util.functional.FutureIO
 
-import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure}
+import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure, UriPassword}
 
 /** A folder of any Hadoop file system. Owns no connection: Hadoop caches file systems.
   *
@@ -17,7 +17,7 @@ import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure}
 final class HadoopCheckpointStorage(root: Path, configuration: Configuration) extends CheckpointStorage {
   private lazy val fileSystem: FileSystem = wrap("open", root)(HadoopFileSystem.rawOf(root, configuration))
 
-  override def location: String = root.toString
+  override def location: String = UriPassword.hide(root.toString)
 
   override def create(name: String): StoredOutput = {
     val path = new Path(root, name)

@@ -239,14 +239,15 @@ class SnaplineStateStoreProvider extends SparkLineChecked with MaintainedProvide
     val point = barrier.flatMap(_.restore).map(restorePointAt)
     val base = point.flatMap(_.handle(id))
     location.lookForMerged(barrier)
+    state.keepFrom(barrier.flatMap(_.awaited))
     base.foreach(location.learn)
-    val ahead = point.filter(_.version == version).flatMap(_.ahead(id))
-    knownAs = ckptId.filter(_ => ahead.isDefined)
-    val uid =
-      if (ahead.isDefined) None
-      else if (conf.enableStateStoreCheckpointIds) ckptId
-      // In checkpoint format 1 Spark names no attempt, and the latest is taken; but a checkpoint names one.
-      else point.filter(_.version == version).flatMap(_ => base).map(_.ref.uid)
+    val restored = point.filter(_.version == version)
+    val ahead = restored.flatMap(_.ahead(id))
+    // Where tasks had several attempts that ended well, the checkpoint has one of them and Spark's log may name another.
+    val named = restored.flatMap(_ => base).map(_.ref.uid)
+    knownAs = ckptId.filter(known => ahead.isDefined || named.exists(_ != known))
+    // In checkpoint format 1 Spark names no attempt, and the latest is taken.
+    val uid = if (ahead.isDefined) None else named.orElse(ckptId.filter(_ => conf.enableStateStoreCheckpointIds))
     // The first load of a query that has a coordinator: a batch replayed before may have left its state.
     val leftOpen: LeftOpen =
       if (barrier.isDefined && !wasLoaded) wanted => OpenStates.here.take(place)(wanted) else LeftOpen.nothing

@@ -171,4 +171,38 @@ class RocksDbBackendSpec extends AnyFunSuite {
     while (cursor.next()) rows += 1
     rows
   }
+
+  test("equally long puts of a key take the room of one, unless each change is wanted") {
+    for (each <- Seq(false, true)) withRoot { root =>
+      var entries = 0
+      val sink = new ChangeSink {
+        override def eachChange: Boolean = each
+        override def write(bytes: Array[Byte], offset: Int, length: Int, count: Int): Unit = entries += count
+      }
+      val backend =
+        new RocksDbBackend(new File(root, "db"), false, RocksDbSettings(), memory, new PageMemory(1L << 20))
+      try {
+        backend.beginChanges(sink)
+        val family = backend.createFamily("default", keyGroups = false, multi = false, internal = false)
+        (0 until 500).foreach(i => family.put("k".getBytes, f"$i%05d".getBytes))
+        family.delete("absent".getBytes, 0, 6): Unit
+        backend.cutChanges()
+        assert(entries == (if (each) 501 else 1))
+        assert(new String(family.get("k".getBytes)) == "00499")
+      } finally backend.close()
+    }
+  }
+
+  test("a store of five states with a row each takes less than two megabytes for what it has not flushed") {
+    withRoot { root =>
+      val instance = new RocksDbInstance(new File(root, "db"), RocksDbSettings(), memory)
+      try {
+        (0 until 5).foreach { f =>
+          val handle = instance.family(s"family-$f")
+          instance.db.put(handle, "k".getBytes, "v".getBytes)
+        }
+        assert(instance.property("rocksdb.cur-size-all-mem-tables") < (2L << 20))
+      } finally instance.close()
+    }
+  }
 }

@@ -50,9 +50,18 @@ class KeyedTaskSpec extends AnyFunSuite {
     private val schemaOf = ArrowSchemas.of("UTC") _
     setup.families.foreach(_.createIn(store))
     private val access =
-      new StateAccess(store, key, new EpochKeys, allocator, schemaOf, setup.limits.maxPrefetch, counts)
+      new StateAccess(
+        store,
+        key,
+        new EpochKeys,
+        allocator,
+        schemaOf,
+        setup.limits.maxPrefetch,
+        counts,
+        setup.limits.chunkBytes
+      )
     private val exchanges = spec.states.zipWithIndex.map { case (s, i) => StateExchange.of(i, s, access) }
-    private val timers = new Timers(key, store, counts)
+    private val timers = new Timers(key, store, counts, setup.limits.chunkBytes)
     private val feed = new ChunkFeed(setup, rows, access, exchanges, LateRule.None)
     private val worker = new FakeWorker(exchanges, setup, allocator, schemaOf)
     private val task =
@@ -105,7 +114,8 @@ class KeyedTaskSpec extends AnyFunSuite {
           maxBytes = if (random.nextBoolean()) 1 else 1 << 20,
           chunkRows = 1 + random.nextInt(8),
           arrowChunkRows = 1,
-          maxPrefetch = random.nextInt(4)
+          maxPrefetch = random.nextInt(4),
+          chunkBytes = if (random.nextBoolean()) 1 + random.nextInt(400) else 1 << 20
         )
         val keys = 1 + random.nextInt(12)
         val rows = Seq.fill(random.nextInt(60)) {

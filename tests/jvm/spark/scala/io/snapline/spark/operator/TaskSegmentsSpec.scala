@@ -44,6 +44,7 @@ class TaskSegmentsSpec extends AnyFunSuite {
   )
 
   private def limits(random: Random) = ExchangeLimits(
+    chunkBytes = if (random.nextBoolean()) 1 + random.nextInt(300) else 1 << 20,
     maxKeys = 1 + random.nextInt(6),
     maxBytes = if (random.nextBoolean()) 1 else 1 << 20,
     chunkRows = 1 + random.nextInt(8),

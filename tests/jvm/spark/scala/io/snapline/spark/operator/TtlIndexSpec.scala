@@ -1,5 +1,7 @@
 package io.snapline.spark.operator
 
+import java.lang.reflect.Proxy
+
 import scala.collection.mutable
 import scala.util.Random
 
@@ -82,6 +84,42 @@ class TtlIndexSpec extends AnyFunSuite {
       assert(left == Seq(2))
       index.cleanUp(30)
       assert(left.isEmpty && counts.expired == 3 && store.iterator(TtlIndex.family("kept")).isEmpty)
+    }
+  }
+
+  /** The store, and how often a method of it was called. */
+  private def counting(store: StateStore, calls: mutable.Map[String, Int]): StateStore =
+    Proxy.newProxyInstance(
+      getClass.getClassLoader,
+      Array(classOf[StateStore]),
+      (_, method, arguments) => {
+        calls(method.getName) = calls.getOrElse(method.getName, 0) + 1
+        method.invoke(store, arguments: _*)
+      }
+    ).asInstanceOf[StateStore]
+
+  test("a list is gone through once, however many entries of it are due, and the due entries are read in pages") {
+    val spec = state(StateSpec.ListKind)
+    val toValue = UnsafeProjection.create(spec.storedValue)
+    withStore(spec) { (store, _, _) =>
+      val (added, late) = (25000, 1000000L)
+      val elements = (1 to 50).map(n =>
+        toValue(InternalRow(InternalRow(n.toLong), if (n == 50) late else n.toLong)).copy()
+      )
+      (1L to 3L).foreach(k => store.putList(keyOf(k), elements.toArray, "kept"))
+      val calls = mutable.Map.empty[String, Int]
+      val counts = new ChangeCounts
+      val index = new TtlIndex(spec, key, counting(store, calls), counts)
+      // As older versions left them: one for each time something was added.
+      (1 to added).foreach(n => index.created(n.toLong, keyOf(1 + n % 3L)))
+      calls.clear()
+      index.cleanUp(added.toLong)
+      val pages = calls("rangeScan")
+      assert(pages == 1 + (added + 9999) / 10000)
+      assert(calls("valuesIterator") <= 3 * (pages - 1))
+      assert(counts.expired == 3 * 49)
+      val left = store.iterator(TtlIndex.family("kept")).map(_.key.getLong(0)).toSeq
+      assert(left == Seq(late, late, late))
     }
   }
 }

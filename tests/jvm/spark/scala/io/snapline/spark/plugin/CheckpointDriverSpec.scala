@@ -1,7 +1,10 @@
 package io.snapline.spark.plugin
 
 import java.nio.file.Files
+import java.util.concurrent.{CountDownLatch, TimeUnit}
 
+import scala.concurrent.{Await, ExecutionContext, Future}
+import scala.concurrent.duration.Duration
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -23,7 +26,7 @@ import io.snapline.checkpoint.CheckpointMetadata
 import io.snapline.error.{InvalidConfiguration, QueryTakenOver, SnaplineException}
 import io.snapline.spark.{LocalSpark, StatefulQuery}
 import io.snapline.spark.provider.ProviderSettings
-import io.snapline.storage.{FaultPlan, FaultyFileSystem}
+import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
 
 /** Checkpoints of real queries: what is in the folder, what is not, and what a run that goes on from one loads. */
 class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually {
@@ -456,16 +459,79 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
   test("a plain start of a query whose state lags behind its logs is refused, and one of any other is not") {
     val checkpoint = folder()
     Files.createDirectories(new java.io.File(checkpoint, "snapline").toPath)
-    val mark = new java.io.File(checkpoint, "snapline/interval").toPath
-    Files.write(mark, Array.emptyByteArray)
     val counted = new Counted(checkpoint)
-    val failure = intercept[StreamingQueryException](counted.batch(counted.start(), 1))
-    assert(failure.getMessage.contains("SNAPLINE-CONFIG") && failure.getMessage.contains("snapline.start"))
-    assert(stateFiles(checkpoint, ".changelog").isEmpty)
-    Files.delete(mark)
+    // Before the first batch ever, and before a later one.
+    (0 to 1).foreach { _ =>
+      for (name <- Seq("interval", "unaligned")) {
+        val mark = new java.io.File(checkpoint, s"snapline/$name").toPath
+        Files.write(mark, Array.emptyByteArray)
+        val before = allFiles(checkpoint)
+        val failure = intercept[InvalidConfiguration](counted.start())
+        assert(failure.code == "SNAPLINE-CONFIG" && failure.action.contains("snapline.start"))
+        assert(allFiles(checkpoint) == before, "nothing was written")
+        Files.delete(mark)
+      }
+      val query = counted.start()
+      try counted.batch(query, 1)
+      finally query.stop()
+    }
+  }
+
+  test("a plain start of a query without state is not refused for a mark") {
+    val checkpoint = folder()
+    def run(): Unit = {
+      val query = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load().writeStream
+        .format("noop").option("checkpointLocation", checkpoint).trigger(Trigger.ProcessingTime(0)).start()
+      try eventually(assert(query.lastProgress != null))
+      finally query.stop()
+    }
+    run()
+    Files.createDirectories(new java.io.File(checkpoint, "snapline").toPath)
+    Files.write(new java.io.File(checkpoint, "snapline/interval").toPath, Array.emptyByteArray)
+    run()
+  }
+
+  private def allFiles(folder: String): Set[String] = {
+    val walk = Files.walk(new java.io.File(folder).toPath)
+    try walk.iterator.asScala.map(_.toString).toSet
+    finally walk.close()
+  }
+
+  test("while a query reads its checkpoint folder, messages of others are answered") {
+    spark.sparkContext.hadoopConfiguration.set("fs.faulty.impl", classOf[FaultyFileSystem].getName)
+    val checkpoint = "faulty:" + folder()
+    val (reads, mayGoOn) = (new CountDownLatch(1), new CountDownLatch(1))
+    val plan = new FaultPlan(-1, Fault.Before) {
+      override def next(operation: String): Option[Fault] = {
+        if (operation == "list snapline" && Thread.currentThread.getName.startsWith("stream execution")) {
+          reads.countDown()
+          mayGoOn.await()
+        }
+        super.next(operation)
+      }
+    }
+    val driver = started(checkpoint, intervalMs = 600000)
+    val counted = new Counted(checkpoint)
+    FaultyFileSystem.plan.set(plan)
     val query = counted.start()
-    try counted.batch(query, 1)
-    finally query.stop()
+    try {
+      val batch = Future(counted.batch(query, 1))(ExecutionContext.global)
+      assert(reads.await(60, TimeUnit.SECONDS))
+      val run = java.util.UUID.randomUUID.toString
+      val answer = Future(Checkpointing.held(HoldersReport("1", Seq(run), Nil)))(ExecutionContext.global)
+      assert(Await.result(answer, Duration(60, TimeUnit.SECONDS)).nonEmpty && !batch.isCompleted)
+      mayGoOn.countDown()
+      Await.result(batch, Duration(60, TimeUnit.SECONDS))
+      eventually(assert(counts(driver).get("completed").asInt == 1))
+    } finally {
+      mayGoOn.countDown()
+      FaultyFileSystem.plan.set(FaultPlan.none)
+      query.stop()
+      driver.end("SUSPENDED")
+    }
+    // An owner that is in doubt ends it again.
+    driver.end("SUSPENDED")
+    driver.close()
   }
 
   test("a plan that is only explained is no batch") {

@@ -22,10 +22,11 @@ class TaskBarrierSpec extends AnyFunSuite {
       checkpoint <- Seq(None, Some(1L), Some(Long.MaxValue))
       (owed, ahead) <- Seq((None, Set.empty[Long]), (Some(3L), Set(0L)), (Some(Long.MaxValue), Set(0L, 7L)))
       merged <- Seq(true, false)
+      awaited <- Seq(None, Some(8L))
       restore <- Seq(None, Some("file:/a b/c|d/snapline/chk-3/_metadata"))
       alignment <- alignments
     } {
-      val barrier = TaskBarrier(run, replays, interval, checkpoint, owed, ahead, restore, merged, alignment)
+      val barrier = TaskBarrier(run, replays, interval, checkpoint, owed, ahead, awaited, restore, merged, alignment)
       assert(TaskBarrier.parse(barrier.text) == barrier)
     }
   }

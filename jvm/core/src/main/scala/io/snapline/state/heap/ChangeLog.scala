@@ -2,7 +2,7 @@ package io.snapline.state.heap
 
 import io.snapline.error.InternalError
 import io.snapline.state.ChangeSink
-import io.snapline.state.rowtable.{Entry, Page}
+import io.snapline.state.rowtable.{Entry, Op, Page}
 
 /** The changes of the version that is being made, in the changelog's encoding, on their way to its sink. One thread.
   *
@@ -34,14 +34,48 @@ private[heap] final class ChangeLog(account: HeapAccount, handed: () => Unit) {
       valueOffset: Int,
       valueLength: Int
   ): Unit = {
-    val size = Entry.size(family, keyLength, valueLength)
-    if (size > page.length - used) makeRoom(size)
+    reserve(Entry.size(family, keyLength, valueLength))
+    write(op, family, key, keyOffset, keyLength, value, valueOffset, valueLength)
+  }
+
+  /** A put that was asked for as a merge: there was nothing to append to. */
+  def addFirst(
+      family: Int,
+      key: Array[Byte],
+      keyOffset: Int,
+      keyLength: Int,
+      value: Array[Byte],
+      valueOffset: Int,
+      valueLength: Int
+  ): Unit = {
+    if (sink != null && sink.eachChange) {
+      // The mark and its put stay together.
+      reserve(Entry.size(family, 0, 0) + Entry.size(family, keyLength, valueLength))
+      write(Op.Void, family, key, 0, 0, null, 0, 0)
+    }
+    add(Op.Put, family, key, keyOffset, keyLength, value, valueOffset, valueLength)
+  }
+
+  /** The deletion of a key that is not there, if somebody wants to see it. */
+  def addNothingDeleted(family: Int, key: Array[Byte], keyOffset: Int, keyLength: Int): Unit =
+    if (sink != null && sink.eachChange) add(Op.Void, family, key, keyOffset, keyLength, null, 0, 0)
+
+  private def write(
+      op: Int,
+      family: Int,
+      key: Array[Byte],
+      keyOffset: Int,
+      keyLength: Int,
+      value: Array[Byte],
+      valueOffset: Int,
+      valueLength: Int
+  ): Unit = {
     used = Entry.write(page, used, op, family, key, keyOffset, keyLength, value, valueOffset, valueLength)
     count += 1
   }
 
   /** Pages grow with what is written: thousands of small stores may share a JVM. */
-  private def makeRoom(size: Int): Unit = {
+  private def reserve(size: Int): Unit = if (size > page.length - used) {
     hand()
     val wanted = math.max(size, math.min(Page.Size, page.length * 2))
     // One large value does not make the page large for ever.

@@ -55,13 +55,15 @@ private[heap] final class HeapFamily(
     backend.puts += 1
     applyMerge(key, ko, kl, value, vo, vl)
     // Nothing to append to: the piece is the value.
-    backend.changelog.add(if (rows.before == null) Op.Put else Op.Merge, id, key, ko, kl, value, vo, vl)
+    if (rows.before == null) backend.changelog.addFirst(id, key, ko, kl, value, vo, vl)
+    else backend.changelog.add(Op.Merge, id, key, ko, kl, value, vo, vl)
   }
 
   override def delete(key: Array[Byte], offset: Int, length: Int): Boolean = {
     backend.puts += 1
     val was = applyDelete(key, offset, length)
     if (was) backend.changelog.add(Op.Delete, id, key, offset, length, null, 0, 0)
+    else backend.changelog.addNothingDeleted(id, key, offset, length)
     was
   }
 

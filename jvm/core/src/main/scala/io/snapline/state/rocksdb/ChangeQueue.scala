@@ -3,7 +3,6 @@ package io.snapline.state.rocksdb
 import java.util.ArrayDeque
 import java.util.concurrent.locks.ReentrantLock
 
-import io.snapline.error.StorageFailure
 import io.snapline.state.rowtable.Page
 
 /** Changes on their way from the row table to RocksDB, in the order they were made, with markers between them where snapshots are due.
@@ -61,7 +60,7 @@ final class ChangeQueue(applyRun: (Page, Int, Int) => Unit) {
 
   /** Fails if a change could not be applied: what RocksDB holds is then unknown. */
   def checkSound(): Unit = if (broken != null) {
-    throw new StorageFailure(
+    throw RocksDbFailure(
       s"RocksDB refused a change: ${broken.getMessage}.",
       "free space on the executor's local disk (spark.local.dir); the task is retried from the last version in storage.",
       broken

@@ -88,6 +88,7 @@ final class RocksDbBackend(
         }
       )
       family.keyCount = keys
+      family.lowest.forget()
     }
   }
 
@@ -101,7 +102,10 @@ final class RocksDbBackend(
 
   // ---- changes
 
-  override def beginChanges(to: ChangeSink): Unit = sink = to
+  override def beginChanges(to: ChangeSink): Unit = {
+    sink = to
+    table.eachChange = to.eachChange
+  }
 
   override def cutChanges(): Unit = {
     if (table.current != null) writeOut(table.current)
@@ -124,6 +128,7 @@ final class RocksDbBackend(
   }
 
   override def replay(entries: Array[Byte], length: Int): Unit = {
+    byName.values.foreach(_.lowest.forget())
     val entry = new Entry
     var from = 0
     var at = 0
@@ -200,9 +205,20 @@ final class RocksDbBackend(
 
   private[rocksdb] def scan(family: RocksDbFamily, from: Array[Byte], until: Array[Byte]): RowCursor = {
     drain()
-    if (!family.nativeHas) EmptyCursor
+    if (!family.nativeHas || family.lowest.isNone) EmptyCursor
     else {
-      val cursor = new RocksDbCursor(open, family.native, from, until, cursors.remove(_): Unit)
+      val begin = family.lowest.from(from)
+      val fromLowest = from == null || (begin ne from)
+      val begun = puts
+      val cursor = new RocksDbCursor(
+        open,
+        family.native,
+        begin,
+        until,
+        // A row that was put since is not seen by the cursor.
+        first => if (fromLowest && puts == begun) family.lowest.learn(first, until),
+        cursors.remove(_): Unit
+      )
       cursors.add(cursor)
       cursor
     }

@@ -6,6 +6,8 @@ import io.snapline.state.RowCursor
 
 /** A walk over one RocksDB column family between two keys. Owns its iterator, read options and bound.
   *
+  * @param first
+  *   told once, where it begins: the key of the first row, or null if there is none
   * @param closed
   *   told once, when the native objects are gone
   */
@@ -14,6 +16,7 @@ private[rocksdb] final class RocksDbCursor(
     handle: ColumnFamilyHandle,
     from: Array[Byte],
     until: Array[Byte],
+    first: Array[Byte] => Unit,
     closed: RocksDbCursor => Unit
 ) extends RowCursor {
   private val bound = if (until == null) null else new Slice(until)
@@ -25,16 +28,20 @@ private[rocksdb] final class RocksDbCursor(
 
   override def next(): Boolean = {
     if (!open) return false
+    val begins = !begun
     if (begun) iterator.next()
     else {
       begun = true
       if (from == null) iterator.seekToFirst() else iterator.seek(from)
     }
-    if (iterator.isValid) true
-    else {
+    if (iterator.isValid) {
+      if (begins) first(iterator.key())
+      true
+    } else {
       // Not valid means the end, or an error that must not pass for one.
       try iterator.status()
       finally close()
+      if (begins) first(null)
       false
     }
   }

@@ -19,6 +19,8 @@ private[rocksdb] final class RocksDbFamily(
   private val table = backend.table
   @volatile private var handle: ColumnFamilyHandle = _
 
+  private[rocksdb] val lowest = new LowestKey
+
   /** Maintained by put and delete, set by a restore. */
   private var keys = 0L
 
@@ -142,12 +144,13 @@ private[rocksdb] final class RocksDbFamily(
 
   private def change(op: Int, key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit = {
     backend.puts += 1
+    lowest.put(key, ko, kl)
     val hash = RowIndex.hash(id, key, ko, kl)
     val slot = table.find(hash, id, key, ko, kl)
     val was = if (slot >= 0) present(slot) else existsBelow(key, ko, kl)
     // Nothing to append to, and no older piece that may still be on its way: the piece is the value.
     val first = op == Op.Merge && !was
-    table.log(slot, hash, if (first) Op.Put else op, id, key, ko, kl, value, vo, vl)
+    table.log(slot, hash, if (first) Op.Put else op, id, key, ko, kl, value, vo, vl, first)
     if (!was) keyCount += 1
   }
 
@@ -159,7 +162,7 @@ private[rocksdb] final class RocksDbFamily(
     if (was) {
       table.log(slot, hash, Op.Delete, id, key, offset, length, null, 0, 0)
       keyCount -= 1
-    }
+    } else table.logNothingDeleted(id, key, offset, length)
     was
   }
 

@@ -8,8 +8,6 @@ import scala.jdk.CollectionConverters._
 
 import org.rocksdb._
 
-import io.snapline.error.StorageFailure
-
 /** An open RocksDB and every native object that belongs to it. Owned by one backend, which closes it; objects are closed in the
   * reverse order of their making, iterators first.
   *
@@ -33,7 +31,7 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
     catch {
       case e: RocksDBException =>
         options.close()
-        throw new StorageFailure(
+        throw RocksDbFailure(
           s"RocksDB cannot open $folder: ${e.getMessage}.",
           "see to space and permissions of the executor's local disk (spark.local.dir).",
           e

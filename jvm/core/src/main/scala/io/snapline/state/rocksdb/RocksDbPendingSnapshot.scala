@@ -27,7 +27,7 @@ private[rocksdb] final class RocksDbPendingSnapshot(target: File, backend: Rocks
       throw new StorageFailure("A snapshot was given up before it was made.", "nothing; the next one follows.")
     if (failure != null) {
       LocalFolder.delete(target)
-      throw new StorageFailure(
+      throw RocksDbFailure(
         s"RocksDB could not be snapshotted: ${failure.getMessage}.",
         "free space on the executor's local disk (spark.local.dir); the next commit tries again.",
         failure

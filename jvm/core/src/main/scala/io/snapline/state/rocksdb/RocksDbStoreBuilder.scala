@@ -92,7 +92,7 @@ final class RocksDbStoreBuilder(folder: File, settings: RocksDbSettings, memory:
     RocksDbPendingSnapshot.read(target)
   }
 
-  private def failed(e: RocksDBException): StorageFailure = new StorageFailure(
+  private def failed(e: RocksDBException): StorageFailure = RocksDbFailure(
     s"RocksDB could not write $folder: ${e.getMessage}.",
     "free space on the executor's local disk (spark.local.dir).",
     e

@@ -39,6 +39,9 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
   memory.join()
   countIndex()
 
+  /** Whether every change stays in the log, also one that a later change of its version replaces. */
+  var eachChange = false
+
   /** The entry found last by `find`. */
   val entry = new Entry
   private var foundPage: Page = _
@@ -69,7 +72,11 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
   def copyValue(): Array[Byte] =
     java.util.Arrays.copyOfRange(foundPage.bytes, entry.valueOffset, entry.valueOffset + entry.valueLength)
 
-  /** Logs a change of the key that `find` just looked for; `slot` is what it returned, `entry` still what it found. */
+  /** Logs a change of the key that `find` just looked for; `slot` is what it returned, `entry` still what it found.
+    *
+    * @param appended
+    *   the put was asked for as a merge, and there was nothing to append to
+    */
   def log(
       slot: Int,
       hash: Int,
@@ -80,14 +87,17 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
       keyLength: Int,
       value: Array[Byte],
       valueOffset: Int,
-      valueLength: Int
+      valueLength: Int,
+      appended: Boolean = false
   ): Unit = {
     var voids = false
     if (slot >= 0) {
       val offset = Page.offset(index.address(slot))
       val page = foundPage
       if (page.log && page.interval == interval && offset >= page.intervalFrom) {
-        if (op == Op.Put && entry.op == Op.Put && entry.valueLength == valueLength && page.open(offset)) {
+        if (
+          !eachChange && op == Op.Put && entry.op == Op.Put && entry.valueLength == valueLength && page.open(offset)
+        ) {
           System.arraycopy(value, valueOffset, page.bytes, entry.valueOffset, valueLength)
           return
         }
@@ -95,16 +105,27 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
         voids = op != Op.Merge && entry.op != Op.Merge
       }
     }
-    val size = Entry.size(family, keyLength, valueLength)
+    val marked = appended && eachChange
+    val size = Entry.size(family, keyLength, valueLength) + (if (marked) Entry.size(family, 0, 0) else 0)
     val page = logPage(size)
     // Making room may have moved the slot, or dropped the older entry with its page.
     val now = if (slot >= 0 && madeRoom) find(hash, family, key, keyOffset, keyLength) else slot
     if (voids && now >= 0) Entry.makeVoid(foundPage.bytes, Page.offset(index.address(now)))
+    if (marked) logVoid(page, family, key, 0, 0)
     val offset = page.used
     page.used = Entry.write(page.bytes, offset, op, family, key, keyOffset, keyLength, value, valueOffset, valueLength)
     page.unwrittenCount += 1
     val address = Page.address(page.number, offset)
     if (now < 0) add(hash, address) else index.setAddress(now, address)
+  }
+
+  /** Logs the deletion of a key that is not there, if somebody wants to see it. */
+  def logNothingDeleted(family: Int, key: Array[Byte], keyOffset: Int, keyLength: Int): Unit =
+    if (eachChange) logVoid(logPage(Entry.size(family, keyLength, 0)), family, key, keyOffset, keyLength)
+
+  private def logVoid(page: Page, family: Int, key: Array[Byte], keyOffset: Int, keyLength: Int): Unit = {
+    page.used = Entry.write(page.bytes, page.used, Op.Void, family, key, keyOffset, keyLength, null, 0, 0)
+    page.unwrittenCount += 1
   }
 
   /** Logs an operation that belongs to no single key. */

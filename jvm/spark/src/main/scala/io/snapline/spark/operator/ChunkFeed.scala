@@ -14,7 +14,7 @@ final class ChunkFeed(
     exchanges: Seq[StateExchange],
     late: LateRule
 ) extends Feed {
-  private val rows = source.buffered
+  private val rows = new RowSource(source)
   private val limits = setup.limits
   private val keys = access.keys
   private val chunkRows = if (setup.spec.arrow) limits.arrowChunkRows else limits.chunkRows
@@ -37,7 +37,8 @@ final class ChunkFeed(
   private val timerWriter = access.writer(Frame.TimersPart, Timers.sent)
   private val marksRow = new SpecificInternalRow(marks)
   private val joined = new JoinedRow
-  private var sentKeys = 0
+  private val rowSize = new RowSize("a row", setup.inputSchema)
+  private val begun = new NewKeys
   private var sentBytes = 0L
 
   override def writers: Seq[PartWriter] = Seq(rowWriter, keyWriter, timerWriter)
@@ -58,41 +59,67 @@ final class ChunkFeed(
   override def next(limit: RowLimit): (FrameBuilder, String, Boolean) = {
     val allowed = limit.next(chunkRows)
     val most = if (allowed == 0) chunkRows else allowed
-    val first = sentKeys
+    val first = begun.first
     var count = 0
-    while (count < most && rows.hasNext && !full) {
-      val row = rows.next()
-      if (late.isLate(row)) late.divert(row)
-      else {
-        val slot = slots.slotOf(row)
-        marksRow.setInt(0, slot)
-        var i = 0
-        while (i < byEntry.length) {
-          val pair = byEntry(i)._1.note(slot, row, byEntry(i)._2)
-          if (setup.spec.arrow) marksRow.setInt(i + 1, pair)
-          i += 1
+    var bytes = 0L
+    var fits = true
+    while (fits && bytes < limits.chunkBytes && count < most && rows.hasNext && !full) {
+      val row = rows.head
+      if (late.isLate(row)) {
+        // It may wait for its turn in a side output.
+        bytes += rowSize.ofAny(row)
+        late.divert(rows.next())
+        count += 1
+      } else {
+        val size = rowSize.of(row)
+        fits = bytes == 0 || bytes + size <= limits.chunkBytes
+        if (fits) {
+          take(rows.next())
+          limit.took(row)
+          bytes += size
+          count += 1
         }
-        rowWriter.write(joined(row, marksRow))
-        limit.took(row)
       }
-      count += 1
+    }
+    val written = rowWriter.rows
+    val kept = readState(written)
+    if (kept < written) {
+      rows.giveBack(rowWriter.rowsFrom(kept).map(toInput(_).copy()).toSeq)
+      limit.gaveBack(written - kept)
+      count -= written - kept
     }
     takenRows += count
     limit.sent(count)
     val frame = new FrameBuilder(Frame.Rows)
-    rowWriter.flush(frame)
-    addKeys(frame)
-    val end = setup.spec.arrow || full || !rows.hasNext
+    rowWriter.flushFirst(kept, frame)
+    addState(frame, kept)
+    // Keys were numbered of which the worker is not told.
+    val end = setup.spec.arrow || kept < written || full || !rows.hasNext
     (frame, rowsMeta(first, end), end)
   }
+
+  private def take(row: InternalRow): Unit = {
+    val slot = slots.slotOf(row)
+    if (slot == begun.until) begun.add(rowWriter.rows)
+    marksRow.setInt(0, slot)
+    var i = 0
+    while (i < byEntry.length) {
+      val pair = byEntry(i)._1.note(slot, row, byEntry(i)._2, rowWriter.rows)
+      if (setup.spec.arrow) marksRow.setInt(i + 1, pair)
+      i += 1
+    }
+    rowWriter.write(joined(row, marksRow))
+  }
+
+  private lazy val toInput = UnsafeProjection.create(setup.inputSchema)
 
   private def rowsMeta(first: Int, end: Boolean): String = s"""{"first_slot":$first,"end_of_epoch":$end}"""
 
   override def last(): (FrameBuilder, String) = {
     val frame = new FrameBuilder(Frame.Rows)
-    val first = sentKeys
+    val first = begun.first
     rowWriter.flush(frame)
-    addKeys(frame)
+    addState(frame, 0)
     (frame, rowsMeta(first, end = true))
   }
 
@@ -102,40 +129,51 @@ final class ChunkFeed(
 
   private def sameKey: Boolean = rows.hasNext && keys.size > 0 && keyOf(rows.head) == keys(keys.size - 1)
 
-  override def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String) = {
+  override def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String, Timers.Round) = {
     val row = new GenericInternalRow(3)
     row.update(2, round.domain)
     round.timers.foreach { case (time, key) =>
-      row.update(0, keys.slotOf(key))
+      val slot = keys.slotOf(key)
+      if (slot == begun.until) begun.add(timerWriter.rows)
+      row.update(0, slot)
       row.update(1, time)
       timerWriter.write(row)
     }
     val frame = new FrameBuilder(Frame.Timers)
-    timerWriter.flush(frame)
-    addKeys(frame)
+    val kept = readState(round.timers.length)
+    val sent = if (kept < round.timers.length) round.first(kept) else round
+    timerWriter.flushFirst(kept, frame)
+    addState(frame, kept)
     val meta = s"""{"first_slot":0,"end_of_epoch":true,"due_event_ms":${due._1},"due_processing_ms":${due._2},""" +
-      s""""through":${round.through}}"""
-    (frame, meta)
+      s""""through":${sent.through}}"""
+    (frame, meta, sent)
   }
 
-  private def addKeys(frame: FrameBuilder): Unit = {
-    var slot = sentKeys
-    while (slot < keys.size) {
-      keyWriter.write(keys(slot))
-      slot += 1
+  /** Reads the state of the keys that begin; so many of the chunk's rows have all of theirs, and the others have to wait. */
+  private def readState(rows: Int): Int = {
+    val budget = new ByteBudget(limits.chunkBytes)
+    var kept = rows
+    exchanges.foreach { exchange =>
+      kept = exchange.lookUp(begun, kept, budget)
+      begun.cut(kept)
     }
-    keyWriter.flush(frame)
+    kept
+  }
+
+  private def addState(frame: FrameBuilder, rows: Int): Unit = {
     val before = frame.size
-    exchanges.foreach(_.lookUp(sentKeys, keys.size, frame))
+    (begun.first until begun.until).foreach(slot => keyWriter.write(keys(slot)))
+    keyWriter.flush(frame)
+    exchanges.foreach(_.send(begun, rows, frame))
     sentBytes += frame.size - before
-    sentKeys = keys.size
+    begun.pass()
   }
 
   override def endEpoch(): Unit = {
     keys.clear()
     slots.clear()
     exchanges.foreach(_.endEpoch())
-    sentKeys = 0
+    begun.clear()
     sentBytes = 0
     held = 0
   }

@@ -1,5 +1,6 @@
 package io.snapline.spark.operator
 
+import io.snapline.error.StateTooLarge
 import io.snapline.spark.SettingValues
 
 /** Bounds of what is under way and of what the worker holds.
@@ -14,13 +15,16 @@ import io.snapline.spark.SettingValues
   *   the same for `process_arrow`
   * @param maxPrefetch
   *   entries of one list or map that are sent ahead
+  * @param chunkBytes
+  *   bytes of rows, and bytes of state, that travel together; what is larger by itself travels alone
   */
 final case class ExchangeLimits(
     maxKeys: Int,
     maxBytes: Long,
     chunkRows: Int,
     arrowChunkRows: Int,
-    maxPrefetch: Int
+    maxPrefetch: Int,
+    chunkBytes: Long = ExchangeLimits.MostBytes
 )
 
 object ExchangeLimits {
@@ -33,14 +37,26 @@ object ExchangeLimits {
 
   val names: Set[String] = Set(MaxKeys, MaxBytes, ChunkRows, ArrowChunkRows, MaxPrefetch)
 
-  def read(get: String => Option[String]): ExchangeLimits = {
+  /** Of one row, or of one value of a state: a frame is one array, and so is a column of Arrow, which doubles as it grows. */
+  val MostBytes: Long = 256L << 20
+
+  def tooLarge(what: String, bytes: Long): StateTooLarge = new StateTooLarge(
+    s"$what of $bytes bytes, where at most $MostBytes can travel between Spark and Python.",
+    "make it smaller: keep large things in files and their names in rows; split a large value into a list or a map."
+  )
+
+  /** @param arrowBytes
+    *   what Spark allows a batch of Arrow: spark.sql.execution.arrow.maxBytesPerBatch
+    */
+  def read(get: String => Option[String], arrowBytes: Long): ExchangeLimits = {
     val values = new SettingValues(names.flatMap(name => get(name).map(name -> _)).toMap)
     ExchangeLimits(
       maxKeys = values.number(MaxKeys, 200000, 1, 100000000),
       maxBytes = values.size(MaxBytes, 64L << 20, 1L << 20, 1L << 40),
       chunkRows = values.number(ChunkRows, 10000, 1, 1000000),
       arrowChunkRows = values.number(ArrowChunkRows, 200000, 1, 10000000),
-      maxPrefetch = values.number(MaxPrefetch, 1000, 0, 1000000)
+      maxPrefetch = values.number(MaxPrefetch, 1000, 0, 1000000),
+      chunkBytes = math.min(arrowBytes, MostBytes)
     )
   }
 }

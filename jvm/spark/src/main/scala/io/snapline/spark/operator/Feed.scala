@@ -32,8 +32,8 @@ trait Feed {
   /** A chunk without rows: ends the epoch before its rows have. */
   def last(): (FrameBuilder, String)
 
-  /** A round of timers: an epoch of its own. */
-  def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String)
+  /** A round of timers: an epoch of its own. Gives those that are in it: the first of the round, if not all of them have room for their state. */
+  def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String, Timers.Round)
 
   /** Forgets the epoch's keys; only when its changes have been applied. */
   def endEpoch(): Unit

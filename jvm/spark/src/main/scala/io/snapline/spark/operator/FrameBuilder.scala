@@ -20,6 +20,9 @@ final class FrameBuilder(kind: Int) {
     body.zeros(Frame.padded(body.size) - body.size)
   }
 
+  /** Makes room for a part that comes; what is large is not copied again and again. */
+  def reserve(bytes: Long): Unit = body.reserve(bytes)
+
   def size: Int = body.size
 
   /** The frame's bytes, in two pieces, to be written one after the other. */
@@ -36,6 +39,10 @@ final class FrameBuilder(kind: Int) {
 }
 
 object FrameBuilder {
+  private val Extra = 1 << 12
+
+  /** What the longest array can hold. */
+  private val Most = Int.MaxValue - (1L << 16)
 
   /** An output stream into one array, which is handed out without a copy. */
   private final class Bytes extends OutputStream {
@@ -52,6 +59,13 @@ object FrameBuilder {
       ensure(length)
       System.arraycopy(from, offset, bytes, size, length)
       size += length
+    }
+
+    def reserve(more: Long): Unit = if (more > bytes.length - size) {
+      // With room for the message's head and the padding.
+      val wanted = size + more + FrameBuilder.Extra
+      if (wanted > FrameBuilder.Most) throw ExchangeLimits.tooLarge("what belongs to one chunk, together", wanted)
+      bytes = java.util.Arrays.copyOf(bytes, math.max(wanted, math.min(bytes.length * 2L, FrameBuilder.Most)).toInt)
     }
 
     def zeros(count: Int): Unit = (0 until count).foreach(_ => write(0))

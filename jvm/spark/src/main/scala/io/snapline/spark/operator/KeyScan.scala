@@ -16,6 +16,7 @@ final class KeyScan(
   private val writer = access.writer(Frame.KeysPart, key)
   private var found: EpochKeys = _
   private var at = 0
+  private val page = new NewKeys
 
   /** None: the worker wants no more. What it changed in the page before is in the store by now. */
   def answer(request: Frame): Option[Array[ByteBuffer]] = {
@@ -27,15 +28,26 @@ final class KeyScan(
     } else {
       if (!request.flag("next")) begin(exchange.spec)
       val answer = new FrameBuilder(Frame.Fetched)
-      val until = math.min(at + pageKeys, found.size)
-      while (at < until) {
-        access.keys.slotOf(found(at))
-        writer.write(found(at))
-        at += 1
-      }
-      writer.flush(answer)
-      exchange.lookUp(0, access.keys.size, answer)
+      gather()
+      val rows = exchange.lookUp(page, page.until, new ByteBudget(access.pageBytes))
+      page.cut(rows)
+      at += rows
+      writer.flushFirst(rows, answer)
+      exchange.send(page, rows, answer)
       Some(answer.build(s"""{"request":${request.long("request")},"more":${at < found.size}}"""))
+    }
+  }
+
+  /** The keys of the next page, of which not all may have room for their state. */
+  private def gather(): Unit = {
+    page.clear()
+    var bytes = 0L
+    while (page.until < pageKeys && at + page.until < found.size && bytes < access.pageBytes) {
+      val key = found(at + page.until)
+      bytes += key.getSizeInBytes
+      access.keys.slotOf(key)
+      writer.write(key)
+      page.add(page.until)
     }
   }
 

@@ -137,7 +137,8 @@ final class KeyedTask(
       if (event.isEmpty) timers.take(Timers.ProcessingTime, dueProcessing, setup.limits.chunkRows) else event
     if (round.isEmpty) finish()
     else {
-      val (frame, meta) = feed.timers(round, (dueEvent, dueProcessing))
+      val (frame, meta, sent) = feed.timers(round, (dueEvent, dueProcessing))
+      timers.giveBack(round, sent.timers.length)
       ship(frame, meta, end = true)
     }
   }
@@ -201,14 +202,15 @@ final class KeyedTask(
     else {
       val answer = new FrameBuilder(Frame.Fetched)
       val slot = frame.long("slot").toInt
-      val more = frame.text("what") match {
-        case "scan" => exchange.fetchPage(request, slot, answer)
+      frame.text("what") match {
+        case "scan" =>
+          val more = exchange.fetchPage(request, slot, answer)
+          link.send(answer.build(s"""{"request":$request,"more":$more}"""))
         case _ =>
           val wanted = if (frame.parts == 0) null else requests(exchange.index).read(frame, 0)
-          exchange.fetchEntries(slot, wanted, answer)
-          false
+          val answered = exchange.fetchEntries(slot, wanted, answer)
+          link.send(answer.build(s"""{"request":$request,"answered":$answered}"""))
       }
-      link.send(answer.build(s"""{"request":$request,"more":$more}"""))
     }
   }
 

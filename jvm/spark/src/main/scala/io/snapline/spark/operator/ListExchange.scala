@@ -25,21 +25,37 @@ final class ListExchange(index: Int, spec: StateSpec, access: StateAccess)
   private val toStore = storedValue(2)
   private val pages = mutable.Map.empty[Long, Iterator[UnsafeRow]]
 
-  override def lookUp(first: Int, until: Int, frame: FrameBuilder): Unit = if (spec.prefetch) {
-    var slot = first
-    while (slot < until) {
+  override def lookUp(begun: NewKeys, rows: Int, budget: ByteBudget): Int = if (spec.prefetch) {
+    var slot = begun.first
+    var fits = true
+    while (fits && slot < begun.until) {
       val elements = store.valuesIterator(access.keys(slot), spec.name)
       val begin = ArrayBuffer.empty[UnsafeRow]
-      while (elements.hasNext && begin.size <= access.maxPrefetch) begin += elements.next().copy()
-      if (begin.size > access.maxPrefetch) {
+      var bytes = 0L
+      while (elements.hasNext && begin.size <= access.maxPrefetch && bytes <= budget.total) {
+        val element = elements.next().copy()
+        bytes += sized(element.getSizeInBytes)
+        begin += element
+      }
+      counts.fetched += begin.size
+      if (begin.size > access.maxPrefetch || bytes > budget.total) {
         slotRow.update(0, slot)
         notSent.write(slotRow)
-      } else begin.foreach(write(slot, _))
-      counts.fetched += begin.size
-      slot += 1
+      } else {
+        fits = slot == begun.first || bytes <= budget.left
+        if (fits) {
+          budget.take(bytes)
+          begin.foreach(write(slot, _))
+        }
+      }
+      if (fits) slot += 1
     }
-    writer.flush(frame)
-    notSent.flush(frame)
+    if (fits) rows else begun.rowOf(slot)
+  } else rows
+
+  override def send(begun: NewKeys, rows: Int, frame: FrameBuilder): Unit = if (spec.prefetch) {
+    writer.flushFirst(writer.rowsBelow(begun.until), frame)
+    notSent.flushFirst(notSent.rowsBelow(begun.until), frame)
   }
 
   private def write(slot: Int, element: UnsafeRow): Unit = {
@@ -62,7 +78,7 @@ final class ListExchange(index: Int, spec: StateSpec, access: StateAccess)
       while (i < rows && batch.getRow(i).getInt(0) == slot && batch.getRow(i).getByte(1) == ListExchange.Append) {
         val change = batch.getRow(i)
         elements += toStore(change).copy()
-        if (spec.ttl && !change.isNullAt(3)) earliest = math.min(earliest, change.getLong(3))
+        if (spec.ttl && !change.isNullAt(3) && change.getBoolean(4)) earliest = math.min(earliest, change.getLong(3))
         i += 1
       }
       if (cleared && elements.isEmpty) {
@@ -77,12 +93,17 @@ final class ListExchange(index: Int, spec: StateSpec, access: StateAccess)
     }
   }
 
-  override def fetchEntries(slot: Int, wanted: ColumnarBatch, frame: FrameBuilder): Unit =
+  override def fetchEntries(slot: Int, wanted: ColumnarBatch, frame: FrameBuilder): Int =
     throw new InternalError(s"Single entries of the list state ${spec.name} were asked for.")
 
   override def fetchPage(request: Long, slot: Int, frame: FrameBuilder): Boolean = {
     val elements = pages.getOrElseUpdate(request, store.valuesIterator(access.keys(slot), spec.name))
-    while (elements.hasNext && writer.rows < StateExchange.PageRows) write(slot, elements.next())
+    var bytes = 0L
+    while (elements.hasNext && writer.rows < StateExchange.PageRows && bytes < access.pageBytes) {
+      val element = elements.next()
+      bytes += sized(element.getSizeInBytes)
+      write(slot, element)
+    }
     val more = elements.hasNext
     if (!more) pages.remove(request): Unit
     writer.flush(frame)

@@ -5,6 +5,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.python.snapline.GroupingKeys
 import org.apache.spark.sql.execution.streaming.state.{StateStoreIterator, UnsafeRowPair}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
@@ -35,7 +36,8 @@ final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
   // The slot of each pair, by the pair's number; pairs begin anew with the epoch.
   private val pairs = new EpochKeys
   private var pairSlots = new Array[Int](1024)
-  private var sentPairs = 0
+  private val newPairs = new NewKeys
+  private val ahead = new ReadAhead
 
   // ---- keys of the store
 
@@ -46,7 +48,8 @@ final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
 
   /** From (key, row) to the entry's key in the store, where the row holds the user's key at `at`. */
   private def pairOf(at: Int): UnsafeProjection = {
-    val user = BoundReference(1 + at, userKey, nullable = true)
+    // The worker has normalized its keys; those of an entry column are as the rows have them.
+    val user = GroupingKeys.of(BoundReference(1 + at, userKey, nullable = true))
     val struct = userKey match {
       case _: StructType => user
       case _ => CreateNamedStruct(Seq(Literal("value"), user))
@@ -77,61 +80,91 @@ final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
   /** The projection of a row of input to its pair; the key goes before it. */
   def pairOfInput(ordinal: Int): UnsafeProjection = pairOf(ordinal)
 
-  /** Notes the pair of a row; the number it has in this epoch. */
-  def note(slot: Int, input: InternalRow, projection: UnsafeProjection): Int = {
+  /** Notes the pair of a row; the number it has in this epoch.
+    *
+    * @param at
+    *   where the row stands in its chunk
+    */
+  def note(slot: Int, input: InternalRow, projection: UnsafeProjection, at: Int): Int = {
     val before = pairs.size
     val number = pairs.slotOf(projection(joined(holding(slot), input)))
     if (number == before) {
       if (number == pairSlots.length) pairSlots = java.util.Arrays.copyOf(pairSlots, number * 2)
       pairSlots(number) = slot
+      newPairs.add(at)
     }
     number
   }
 
-  override def lookUp(first: Int, until: Int, frame: FrameBuilder): Unit = if (spec.entry.isDefined) {
-    lookUpPairs()
-    writer.flush(frame)
-  } else if (spec.prefetch) {
-    var slot = first
-    while (slot < until) {
-      lookUpWhole(slot)
-      slot += 1
+  override def lookUp(begun: NewKeys, rows: Int, budget: ByteBudget): Int =
+    if (spec.entry.isDefined) lookUpPairs(rows, budget)
+    else if (spec.prefetch) {
+      var slot = begun.first
+      while (slot < begun.until && lookUpWhole(slot, slot == begun.first, budget)) slot += 1
+      if (slot == begun.until) rows else begun.rowOf(slot)
+    } else rows
+
+  override def send(begun: NewKeys, rows: Int, frame: FrameBuilder): Unit =
+    if (spec.entry.isDefined) {
+      newPairs.cut(rows)
+      writer.flushFirst(newPairs.until - newPairs.first, frame)
+      newPairs.pass()
+    } else if (spec.prefetch) {
+      writer.flushFirst(writer.rowsBelow(begun.until), frame)
+      notSent.flushFirst(notSent.rowsBelow(begun.until), frame)
     }
-    writer.flush(frame)
-    notSent.flush(frame)
+
+  private def lookUpPairs(rows: Int, budget: ByteBudget): Int = {
+    newPairs.cut(rows)
+    var number = newPairs.first
+    var fits = true
+    while (fits && number < newPairs.until) {
+      val begin = number
+      val wanted = Array.tabulate(ahead.next(budget, newPairs.until - begin))(i => pairs(begin + i))
+      val found = store.multiGet(wanted, spec.name)
+      var read = 0L
+      while (fits && found.hasNext) {
+        val stored = found.next()
+        val bytes = pairs(number).getSizeInBytes + (if (stored == null) 0 else sized(stored.getSizeInBytes))
+        read += bytes
+        fits = number == newPairs.first || bytes <= budget.left
+        if (fits) {
+          budget.take(bytes.toLong)
+          row.update(0, pairSlots(number))
+          row.update(1, userKeyOf(pairs(number)))
+          row.update(2, stored != null)
+          setValue(row, valueAt, stored)
+          writer.write(row)
+          number += 1
+        }
+      }
+      ahead.read(wanted.length, read)
+    }
+    counts.fetched += number - newPairs.first
+    if (fits) rows else newPairs.rowOf(number)
   }
 
-  private def lookUpPairs(): Unit = {
-    val begin = sentPairs
-    val wanted = Array.tabulate(pairs.size - begin)(i => pairs(begin + i))
-    val found = store.multiGet(wanted, spec.name)
-    var number = begin
-    while (found.hasNext) {
-      val stored = found.next()
-      row.update(0, pairSlots(number))
-      row.update(1, userKeyOf(pairs(number)))
-      row.update(2, stored != null)
-      setValue(row, valueAt, stored)
-      writer.write(row)
-      number += 1
-    }
-    counts.fetched += wanted.length
-    sentPairs = pairs.size
-  }
-
-  private def lookUpWhole(slot: Int): Unit = {
+  /** Whether there was room for it, or it is one of those that are not sent. */
+  private def lookUpWhole(slot: Int, isFirst: Boolean, budget: ByteBudget): Boolean = {
     val entries = store.prefixScan(prefixOf(slot), spec.name)
     try {
       val begin = ArrayBuffer.empty[(UnsafeRow, UnsafeRow)]
-      while (entries.hasNext && begin.size <= access.maxPrefetch) {
+      var bytes = 0L
+      while (entries.hasNext && begin.size <= access.maxPrefetch && bytes <= budget.total) {
         val entry = entries.next()
+        bytes += sized(entry.key.getSizeInBytes + entry.value.getSizeInBytes)
         begin += entry.key.copy() -> entry.value.copy()
       }
-      if (begin.size > access.maxPrefetch) {
+      counts.fetched += begin.size
+      if (begin.size > access.maxPrefetch || bytes > budget.total) {
         slotRow.update(0, slot)
         notSent.write(slotRow)
-      } else begin.foreach { case (key, value) => write(slot, key, value) }
-      counts.fetched += begin.size
+        true
+      } else if (isFirst || bytes <= budget.left) {
+        budget.take(bytes)
+        begin.foreach { case (key, value) => write(slot, key, value) }
+        true
+      } else false
     } finally entries.close()
   }
 
@@ -177,23 +210,30 @@ final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
 
   // ---- on request
 
-  override def fetchEntries(slot: Int, wanted: ColumnarBatch, frame: FrameBuilder): Unit = {
+  override def fetchEntries(slot: Int, wanted: ColumnarBatch, frame: FrameBuilder): Int = {
     val rows = wanted.numRows()
     var i = 0
-    while (i < rows) {
+    var bytes = 0L
+    while (i < rows && bytes < access.pageBytes) {
       val request = wanted.getRow(i)
       val pair = pairOfRequest(joined(holding(request.getInt(0)), request))
       val stored = store.get(pair, spec.name)
-      if (stored != null) write(request.getInt(0), pair, stored)
+      if (stored != null) {
+        bytes += sized(pair.getSizeInBytes + stored.getSizeInBytes)
+        write(request.getInt(0), pair, stored)
+      }
       i += 1
     }
     writer.flush(frame)
+    i
   }
 
   override def fetchPage(request: Long, slot: Int, frame: FrameBuilder): Boolean = {
     val entries = pages.getOrElseUpdate(request, store.prefixScan(prefixOf(slot), spec.name))
-    while (writer.rows < StateExchange.PageRows && entries.hasNext) {
+    var bytes = 0L
+    while (writer.rows < StateExchange.PageRows && bytes < access.pageBytes && entries.hasNext) {
       val entry = entries.next()
+      bytes += sized(entry.key.getSizeInBytes + entry.value.getSizeInBytes)
       write(slot, entry.key, entry.value)
     }
     val more = entries.hasNext
@@ -208,7 +248,7 @@ final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
     pages.values.foreach(_.close())
     pages.clear()
     pairs.clear()
-    sentPairs = 0
+    newPairs.clear()
   }
 
   override def describe(frame: FrameBuilder): Unit = Seq(writer, notSent).foreach(_.describe(frame))

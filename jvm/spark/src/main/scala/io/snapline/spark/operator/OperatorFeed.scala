@@ -11,7 +11,7 @@ final class OperatorFeed(
     broadcast: Iterator[InternalRow],
     broadcastSchema: Option[StructType],
     access: StateAccess,
-    chunkRows: Int,
+    limits: ExchangeLimits,
     rows: Feed
 ) extends Feed {
   private val broadcastWriter = broadcastSchema.map(access.writer(Frame.BroadcastPart, _))
@@ -38,14 +38,21 @@ final class OperatorFeed(
     } else if (broadcast.hasNext) {
       limit.sent(0)
       val writer = broadcastWriter.get
-      while (writer.rows < chunkRows && broadcast.hasNext) writer.write(broadcast.next())
+      val size = new RowSize("a row of the broadcast stream", broadcastSchema.get)
+      var bytes = 0L
+      while (writer.rows < limits.chunkRows && bytes < limits.chunkBytes && broadcast.hasNext) {
+        val row = broadcast.next()
+        bytes += size.of(row)
+        writer.write(row)
+      }
       val frame = new FrameBuilder(Frame.Broadcast)
       writer.flush(frame)
       // An epoch of its own: it may read and write the state of any key, so no chunk may be on its way.
       (frame, """{"first_slot":0,"end_of_epoch":true}""", true)
     } else rows.next(limit)
 
-  override def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String) = rows.timers(round, due)
+  override def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String, Timers.Round) =
+    rows.timers(round, due)
 
   override def endEpoch(): Unit = rows.endEpoch()
 

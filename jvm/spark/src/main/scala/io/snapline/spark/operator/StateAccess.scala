@@ -12,6 +12,8 @@ import org.apache.spark.sql.types.StructType
   *   Arrow's schema of Spark's, in the session's time zone
   * @param maxPrefetch
   *   entries of a list or map that are sent ahead at most
+  * @param pageBytes
+  *   bytes of state that travel together
   */
 final class StateAccess(
     val store: StateStore,
@@ -20,7 +22,8 @@ final class StateAccess(
     val allocator: BufferAllocator,
     val schemaOf: StructType => Schema,
     val maxPrefetch: Int,
-    val counts: ChangeCounts
+    val counts: ChangeCounts,
+    val pageBytes: Long = ExchangeLimits.MostBytes
 ) {
   def writer(id: Int, schema: StructType): PartWriter = new PartWriter(id, schemaOf(schema), allocator)
 

@@ -12,8 +12,13 @@ abstract class StateExchange(val index: Int, val spec: StateSpec) {
   def sent: StructType
   def changed: StructType
 
-  /** Reads the state of the slots from `first` on, and adds it to the frame. */
-  def lookUp(first: Int, until: Int, frame: FrameBuilder): Unit
+  /** Reads the state of what a chunk begins, as far as the budget goes, and always that of one. Gives the row before which everything is there: `rows`, if nothing
+    * was left out.
+    */
+  def lookUp(begun: NewKeys, rows: Int, budget: ByteBudget): Int
+
+  /** Adds what was read to the frame, but not what was left out since: `rows` may be fewer by now. */
+  def send(begun: NewKeys, rows: Int, frame: FrameBuilder): Unit
 
   /** Adds the schemas of what is sent to SETUP. */
   def describe(frame: FrameBuilder): Unit
@@ -21,8 +26,8 @@ abstract class StateExchange(val index: Int, val spec: StateSpec) {
   /** Applies one part of changes to the store. */
   def change(batch: ColumnarBatch): Unit
 
-  /** Answers a request for entries that were not sent ahead. */
-  def fetchEntries(slot: Int, wanted: ColumnarBatch, frame: FrameBuilder): Unit
+  /** Answers a request for entries that were not sent ahead; how many of them it has looked up. */
+  def fetchEntries(slot: Int, wanted: ColumnarBatch, frame: FrameBuilder): Int
 
   /** The next page of a list or map; true if there is more. */
   def fetchPage(request: Long, slot: Int, frame: FrameBuilder): Boolean
@@ -33,6 +38,11 @@ abstract class StateExchange(val index: Int, val spec: StateSpec) {
   def endEpoch(): Unit = ()
 
   def close(): Unit
+
+  /** Of a value, an element or an entry. */
+  protected final def sized(bytes: Int): Int =
+    if (bytes > ExchangeLimits.MostBytes) throw ExchangeLimits.tooLarge(s"a value of state ${spec.name}", bytes.toLong)
+    else bytes
 
   protected final val valueField: StructField = StructField("v", spec.valueType, nullable = true)
   protected final val expiryField: StructField = StructField("x", LongType, nullable = true)

@@ -1,6 +1,7 @@
 package io.snapline.spark.operator
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal, UnsafeProjection}
+import org.apache.spark.sql.execution.python.snapline.GroupingKeys
 import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods
@@ -37,7 +38,7 @@ final case class TaskSetup(
 
   /** The key of a row; without keys all rows of a partition have one. */
   def keyOf(partition: Int): UnsafeProjection =
-    if (spec.keyed) UnsafeProjection.create(keyOrdinals.map(input), input)
+    if (spec.keyed) UnsafeProjection.create(keyOrdinals.map(at => GroupingKeys.of(input(at))), input)
     else UnsafeProjection.create(Seq[Expression](Literal(partition)))
 
   private def fields(attributes: Seq[Attribute]): StructType =
@@ -68,6 +69,7 @@ final case class TaskSetup(
       "streaming" -> JBool(streaming),
       "event_time_column" -> eventTime.fold[JValue](JNull)(JInt(_)),
       "max_prefetch" -> JInt(limits.maxPrefetch),
+      "chunk_bytes" -> JInt(limits.chunkBytes),
       "time_left_ms" -> timeLeftMs.fold[JValue](JNull)(JInt(_))
     )
   )

@@ -27,7 +27,7 @@ final class TaskStage(
     partitions: Int,
     startLink: () => WorkerLink
 ) extends AutoCloseable {
-  private val timers = new Timers(setup.key, store, counts)
+  private val timers = new Timers(setup.key, store, counts, setup.limits.chunkBytes)
   private val channel =
     ChannelState.of(store, RowSchema(setup.inputSchema, if (setup.spec.keyed) Some(setup.keyOrdinals) else None))
   private var link: WorkerLink = _
@@ -60,7 +60,16 @@ final class TaskStage(
       lateOutput: mutable.Queue[InternalRow]
   ): KeyedTask = {
     val access =
-      new StateAccess(store, segment.key, new EpochKeys, allocator, schemaOf, segment.limits.maxPrefetch, counts)
+      new StateAccess(
+        store,
+        segment.key,
+        new EpochKeys,
+        allocator,
+        schemaOf,
+        segment.limits.maxPrefetch,
+        counts,
+        segment.limits.chunkBytes
+      )
     val exchanges = segment.spec.states.zipWithIndex.map { case (state, i) => StateExchange.of(i, state, access) }
     val states = new OperatorStates(segment.spec.operatorStates, access)
     operator = Some(states)
@@ -68,8 +77,7 @@ final class TaskStage(
     val feed =
       if (segment.spec.operatorStates.isEmpty && broadcast.schema.isEmpty) chunks
       else {
-        val chunkRows = segment.limits.chunkRows
-        new OperatorFeed(states, broadcast.rows.iterator, broadcast.schema, access, chunkRows, chunks)
+        new OperatorFeed(states, broadcast.rows.iterator, broadcast.schema, access, segment.limits, chunks)
       }
     if (link == null) link = startLink()
     linkIsOpen = !isLast

@@ -23,17 +23,22 @@ final class TimeOrderedRows(key: StructType, timeName: String, keyName: String) 
     projection(row)
   }
 
-  /** The earliest entries up to and with `time`, in order of time. */
-  def until(store: StateStore, family: String, time: Long, limit: Int): Array[(Long, UnsafeRow)] = {
+  /** The earliest entries up to and with `time`, in order of time, until there are so many or their keys have so many bytes. */
+  def until(store: StateStore, family: String, time: Long, limit: Int, most: Long): Array[(Long, UnsafeRow)] = {
     // No end is given: it would need a projection in every task, and the first entry that is later ends the scan as well.
     val entries = store.rangeScan(None, None, family)
     try {
       val found = ArrayBuffer.empty[(Long, UnsafeRow)]
       var through = true
-      while (through && found.size < limit && entries.hasNext) {
+      var bytes = 0L
+      while (through && found.size < limit && bytes < most && entries.hasNext) {
         val entry = entries.next().key
         through = entry.getLong(0) <= time
-        if (through) found += entry.getLong(0) -> entry.getStruct(1, key.length).copy()
+        if (through) {
+          val of = entry.getStruct(1, key.length).copy()
+          bytes += of.getSizeInBytes
+          found += entry.getLong(0) -> of
+        }
       }
       found.toArray
     } finally entries.close()

@@ -8,7 +8,12 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /** The timers of a partition: one family for each kind of time, ordered by time. */
-final class Timers(keySchema: StructType, store: StateStore, counts: ChangeCounts) {
+final class Timers(
+    keySchema: StructType,
+    store: StateStore,
+    counts: ChangeCounts,
+    pageBytes: Long = ExchangeLimits.MostBytes
+) {
   private val rows = new TimeOrderedRows(keySchema, Timers.Time, Timers.Key)
 
   /** Applies registrations and deletions, in the order they were made. */
@@ -34,25 +39,40 @@ final class Timers(keySchema: StructType, store: StateStore, counts: ChangeCount
   def take(domain: Byte, due: Long, limit: Int): Timers.Round = {
     val family = Timers.family(domain)
     // Without a watermark there is nothing to look for.
-    val found = if (due == Long.MinValue) Timers.NoTimers else rows.until(store, family, due, limit + 1)
-    val fired = found.take(limit)
-    fired.foreach { case (time, key) => store.remove(rows.key(time, key), family) }
-    counts.timersFired += fired.length
-    // Up to here no timer of the store is left behind, so a new one may be fired without asking the store.
-    val through =
-      if (found.length > limit) math.min(fired.last._1, found.last._1 - 1)
-      else if (fired.isEmpty) due
-      else fired.last._1
-    Timers.Round(domain, fired, through)
+    val found = if (due == Long.MinValue) Timers.NoTimers else rows.until(store, family, due, limit + 1, pageBytes)
+    val isCut = found.length > limit || found.iterator.map(_._2.getSizeInBytes.toLong).sum >= pageBytes
+    val all = Timers.Round(domain, found, if (found.isEmpty) due else found.last._1)
+    val round = if (isCut) all.first(math.max(1, found.length - 1)) else all
+    round.timers.foreach { case (time, key) => store.remove(rows.key(time, key), family) }
+    counts.timersFired += round.timers.length
+    round
+  }
+
+  /** Puts those timers of a round back that come after so many. */
+  def giveBack(round: Timers.Round, after: Int): Unit = {
+    val left = round.timers.drop(after)
+    left.foreach { case (time, key) => store.put(rows.key(time, key), rows.empty, Timers.family(round.domain)) }
+    counts.timersFired -= left.length
   }
 
   /** The time of the earliest timer, if there is one. */
   def earliest(domain: Byte): Option[Long] =
-    rows.until(store, Timers.family(domain), Long.MaxValue, 1).headOption.map(_._1)
+    rows.until(store, Timers.family(domain), Long.MaxValue, 1, Long.MaxValue).headOption.map(_._1)
 }
 
 object Timers {
+
+  /** @param through
+    *   up to here no timer of the store is left behind, so that a new one may be fired without asking the store
+    */
   final case class Round(domain: Byte, timers: Array[(Long, UnsafeRow)], through: Long) {
+
+    /** Without those that come after so many, which stay in the store; there may be more of the last one's time. */
+    def first(count: Int): Round = {
+      val next = if (count < timers.length) timers(count)._1 else timers(count - 1)._1
+      copy(timers = timers.take(count), through = math.min(timers(count - 1)._1, next - 1))
+    }
+
     def isEmpty: Boolean = timers.isEmpty
   }
 

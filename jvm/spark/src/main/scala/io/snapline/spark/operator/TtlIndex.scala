@@ -1,12 +1,13 @@
 package io.snapline.spark.operator
 
+import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.apache.spark.sql.types._
 
-/** Finds what has expired. Every stored entry with a TTL has an index entry that is not later than its expiry; a refreshed value moves its entry only when that falls due. */
+/** Finds what has expired. Every stored entry with a TTL has an index entry that is not later than its expiry; a refreshed value moves its entry only when that falls due. A list has one for all its elements. */
 final class TtlIndex(
     spec: StateSpec,
     elementKey: StructType,
@@ -18,12 +19,18 @@ final class TtlIndex(
 
   def created(expiry: Long, key: UnsafeRow): Unit = store.put(rows.key(expiry, key), rows.empty, name)
 
-  /** Removes what had expired at `now`, and looks again later at what was refreshed. */
+  /** Removes what had expired at `now`, and looks again later at what was refreshed. Goes through the due entries in pages, each once: what it adds is later. */
   def cleanUp(now: Long): Unit = {
-    val due = rows.until(store, name, now, Int.MaxValue)
-    due.foreach { case (expiry, element) =>
-      store.remove(rows.key(expiry, element), name)
-      if (spec.kind == StateSpec.ListKind) cleanUpList(element, now) else cleanUpValue(element, now)
+    var due = rows.until(store, name, now, TtlIndex.PageEntries, TtlIndex.PageBytes)
+    while (due.nonEmpty) {
+      // A list may have an entry for each time something was added: it is gone through for the first.
+      val lists = mutable.HashSet.empty[UnsafeRow]
+      due.foreach { case (expiry, element) =>
+        store.remove(rows.key(expiry, element), name)
+        if (spec.kind != StateSpec.ListKind) cleanUpValue(element, now)
+        else if (lists.add(element)) cleanUpList(element, now)
+      }
+      due = rows.until(store, name, now, TtlIndex.PageEntries, TtlIndex.PageBytes)
     }
   }
 
@@ -60,6 +67,8 @@ final class TtlIndex(
 object TtlIndex {
   private val Expiration = "expirationMs"
   private val Element = "elementKey"
+  private val PageEntries = 10000
+  private val PageBytes = 16L << 20
 
   /** The names and the layout of Spark's own index. */
   def family(state: String): String = "$ttl_" + state

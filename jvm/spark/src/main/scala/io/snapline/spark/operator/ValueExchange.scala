@@ -1,6 +1,6 @@
 package io.snapline.spark.operator
 
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -21,22 +21,43 @@ final class ValueExchange(index: Int, spec: StateSpec, access: StateAccess)
 
   // A stored row of one plain field is what the worker gets, as it is.
   private val plain = !spec.ttl && !spec.valueType.isInstanceOf[StructType]
+  private val ahead = new ReadAhead
   private val absent = new GenericInternalRow(sent.length)
 
-  override def lookUp(first: Int, until: Int, frame: FrameBuilder): Unit = if (spec.prefetch) {
-    val found = store.multiGet(access.keysFrom(first, until), spec.name)
-    while (found.hasNext) {
-      val stored = found.next()
-      if (stored == null) writer.write(absent)
-      else if (plain) writer.write(stored)
-      else {
-        setValue(row, 0, stored)
-        writer.write(row)
+  override def lookUp(begun: NewKeys, rows: Int, budget: ByteBudget): Int = if (spec.prefetch) {
+    var slot = begun.first
+    var fits = true
+    while (fits && slot < begun.until) {
+      val count = ahead.next(budget, begun.until - slot)
+      val found = store.multiGet(access.keysFrom(slot, slot + count), spec.name)
+      var read = 0L
+      while (fits && found.hasNext) {
+        val stored = found.next()
+        val bytes = if (stored == null) 0 else sized(stored.getSizeInBytes)
+        read += bytes
+        fits = slot == begun.first || bytes <= budget.left
+        if (fits) {
+          budget.take(bytes.toLong)
+          add(stored)
+          slot += 1
+        }
       }
+      ahead.read(count, read)
     }
-    access.counts.fetched += until - first
-    writer.flush(frame)
-  }
+    counts.fetched += slot - begun.first
+    if (fits) rows else begun.rowOf(slot)
+  } else rows
+
+  private def add(stored: UnsafeRow): Unit =
+    if (stored == null) writer.write(absent)
+    else if (plain) writer.write(stored)
+    else {
+      setValue(row, 0, stored)
+      writer.write(row)
+    }
+
+  override def send(begun: NewKeys, rows: Int, frame: FrameBuilder): Unit =
+    if (spec.prefetch) writer.flushFirst(begun.until - begun.first, frame)
 
   override def describe(frame: FrameBuilder): Unit = writer.describe(frame)
 
@@ -58,10 +79,11 @@ final class ValueExchange(index: Int, spec: StateSpec, access: StateAccess)
     }
   }
 
-  override def fetchEntries(slot: Int, wanted: ColumnarBatch, frame: FrameBuilder): Unit = {
+  override def fetchEntries(slot: Int, wanted: ColumnarBatch, frame: FrameBuilder): Int = {
     setValue(row, 0, store.get(access.keys(slot), spec.name))
     writer.write(row)
     writer.flush(frame)
+    1
   }
 
   override def fetchPage(request: Long, slot: Int, frame: FrameBuilder): Boolean =

@@ -1,6 +1,6 @@
 package io.snapline.spark.plugin
 
-/** Which of a query's batches have run before, and how the tasks of each treat rows for which there is no time. Guarded by the driver.
+/** Which of a query's batches have run before, and how the tasks of each treat rows for which there is no time. Guarded by its owner.
   *
   * @param first
   *   of batches that run for the first time

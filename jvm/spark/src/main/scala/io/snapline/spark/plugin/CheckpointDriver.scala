@@ -13,7 +13,8 @@ import io.snapline.error.{QueryTakenOver, StorageFailure}
 
 /** Acts for one query's coordinator: events of Spark and of executors go in, files are written and deleted for what comes out.
   *
-  * The coordinator is guarded by this object; what it asks for is done on one thread, in order, so that no caller waits for storage. Owns that thread.
+  * The coordinator is guarded by this object, and nobody asks storage for anything who holds this lock: Spark's one thread for the messages of all queries takes it. What the
+  * coordinator asks for is done on one thread, in order. Owns that thread. Locks are taken in this order: `planning`, `outcomes`, that of the deletions, this object's.
   *
   * @param durableBatches
   *   every batch is durable by itself; checkpoints are extra
@@ -39,6 +40,13 @@ final class CheckpointDriver private[plugin] (
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[CheckpointDriver])
   private val isInterval = !durableBatches && !inMemory
+
+  /** Guards what becomes of a batch: what was replayed, what it goes on from. Held while the folder is read. */
+  private val planning = new Object
+
+  /** Held while the folder is read and counted, and by whoever says that a checkpoint exists, or no longer: none of it falls between the two. */
+  private val outcomes = new Object
+
   private val worker = new CoordinatorThread(folder.root.toString)
   private val completion = new CheckpointCompletion(folder, maxParallelism)
   private val requests = new RequestBoard
@@ -56,6 +64,7 @@ final class CheckpointDriver private[plugin] (
   private val sweeps = new SweepSchedule
   private var failure: Option[String] = None
   private var ending: Ending = Ending.Suspended
+  private var isOver = false
 
   /** Whether handles of earlier runs may lie in merged files. */
   private var hasMerged = false
@@ -81,7 +90,7 @@ final class CheckpointDriver private[plugin] (
     * @param committed
     *   they ran to their ends before
     */
-  def replay(committed: Boolean): Unit = synchronized(alignments.replay(committed))
+  def replay(committed: Boolean): Unit = planning.synchronized(alignments.replay(committed))
 
   /** The runs that follow go on by themselves.
     *
@@ -89,16 +98,18 @@ final class CheckpointDriver private[plugin] (
     *   a batch that an earlier run has planned and not committed; below zero if there is none. A sink that has it already passes over it without running it, so
     *   that no store would acknowledge anything: it is no barrier.
     */
-  def goOn(unfinished: Long): Unit = synchronized(alignments.goOn(unfinished))
+  def goOn(unfinished: Long): Unit = planning.synchronized(alignments.goOn(unfinished))
 
   /** Stores whose version is that of this checkpoint load what it names; 0: they load whatever is durable. */
-  def restoreFrom(checkpoint: Long): Unit = synchronized {
+  def restoreFrom(checkpoint: Long): Unit = planning.synchronized {
     base.from(checkpoint)
     // Whoever has called will take the folder for one that any run can go on from.
     if (durableBatches) unmerge()
   }
 
-  private def unmerge(): Unit = base.unmerge(file => coordinator != null && coordinator.isNamed(file))
+  private def unmerge(): Unit = base.unmerge(isNamed)
+
+  private def isNamed(file: NamedFile): Boolean = synchronized(coordinator != null && coordinator.isNamed(file))
 
   /** Asks for a checkpoint at the next barrier.
     *
@@ -123,11 +134,13 @@ final class CheckpointDriver private[plugin] (
   }
 
   /** Removes a completed checkpoint, unless a restart takes it; false: the coordinator knows of none of this number that may go. */
-  def dispose(checkpoint: Long): Boolean = synchronized {
-    val mayGo =
-      coordinator != null && (coordinator.retained.dropRight(1) ++ coordinator.savepoints).exists(_.id == checkpoint)
-    if (mayGo) enqueue(coordinator.disposed(checkpoint))
-    mayGo
+  def dispose(checkpoint: Long): Boolean = outcomes.synchronized {
+    synchronized {
+      val mayGo =
+        coordinator != null && (coordinator.retained.dropRight(1) ++ coordinator.savepoints).exists(_.id == checkpoint)
+      if (mayGo) enqueue(coordinator.disposed(checkpoint))
+      mayGo
+    }
   }
 
   /** What became of a request: empty while it waits, `completed <number>`, or `failed <reason>`. */
@@ -142,17 +155,20 @@ final class CheckpointDriver private[plugin] (
   /** The query has come to its end by itself, and its stores are there for a while: takes a checkpoint of its last batch, if there is none. Waits for that in `end`. */
   def checkpointLast(): Unit = if (isInterval && claim.lost.isEmpty) {
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CheckpointDriver.LastReportsMs)
-    def isTaken: Boolean = synchronized {
+    def isTaken: Boolean = {
       hearOfLastCommit()
-      coordinator == null || coordinator.lagging.isEmpty || between.take(coordinator, last = true, now)
+      synchronized {
+        coordinator == null || coordinator.lagging.isEmpty || between.take(coordinator, last = true, now)
+      }
     }
     while (!isTaken && System.nanoTime() < deadline) Thread.sleep(20)
   }
 
   /** Spark's listeners hear of it some time after it. */
-  private def hearOfLastCommit(): Unit = if (coordinator != null) {
-    coordinator.uncommitted.filter(folder.isCommitted).foreach(batch => enqueue(coordinator.batchCommitted(batch, now)))
-  }
+  private def hearOfLastCommit(): Unit =
+    synchronized(Option(coordinator).flatMap(_.uncommitted)).filter(folder.isCommitted).foreach { batch =>
+      synchronized(enqueue(coordinator.batchCommitted(batch, now)))
+    }
 
   /** The query is over for good, by its owner's word: FINISHED, CANCELED, FAILED or SUSPENDED. Waits until what follows from it is done. */
   def end(how: String): Unit = {
@@ -161,7 +177,7 @@ final class CheckpointDriver private[plugin] (
     synchronized { this.ending = ending }
     if (ending == Ending.Suspended || ending == Ending.Finished) finishPending()
     // Flink takes most checkpoints of a suspended job along. A Spark query is stopped to be started again, and its logs reach back to its checkpoints only.
-    if (ending != Ending.Suspended) event("the end")(coordinator.ended(ending, now))
+    if (ending != Ending.Suspended) outcomes.synchronized(event("the end")(coordinator.ended(ending, now)))
     close()
   }
 
@@ -169,75 +185,86 @@ final class CheckpointDriver private[plugin] (
   private def finishPending(): Unit = {
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CheckpointDriver.LastUploadsMs)
     def isFinishing: Boolean = synchronized(coordinator != null && coordinator.finishing.nonEmpty)
-    try synchronized(hearOfLastCommit())
+    try hearOfLastCommit()
     catch { case NonFatal(e) => log.warn(s"The last commit of ${folder.root} could not be looked for.", e) }
     while (isFinishing && System.nanoTime() < deadline) Thread.sleep(20)
   }
 
-  /** Waits for what was asked for, a checkpoint that is being written among it. */
+  /** Waits for what was asked for, a checkpoint that is being written among it. May be called again. */
   override def close(): Unit = {
     closed(this)
     worker.end(CheckpointDriver.CloseWaitMs)
     claim.release()
-    synchronized(observer.ended(ending))
+    synchronized {
+      if (!isOver) observer.ended(ending)
+      isOver = true
+    }
   }
 
   // ---- events of Spark and of executors
 
   private[plugin] def planned(batch: PlannedBatch): TaskBarrier = {
     claim.check()
-    barrier(batch)
+    planning.synchronized {
+      if (alignments.isReplaying) replayed(batch)
+      else {
+        if (!synchronized(run).contains(batch.run)) begin(batch.run)
+        barrier(batch)
+      }
+    }
+  }
+
+  private def replayed(batch: PlannedBatch): TaskBarrier = {
+    unmerge()
+    val alignment = alignments.of(batch.batch, savepoint = false)
+    val run = batch.run
+    TaskBarrier(
+      run,
+      replays = true,
+      interval = false,
+      None,
+      None,
+      Set.empty,
+      None,
+      base.path,
+      merged = false,
+      alignment
+    )
   }
 
   private def barrier(batch: PlannedBatch): TaskBarrier = synchronized {
-    if (alignments.isReplaying) {
-      unmerge()
-      val alignment = alignments.of(batch.batch, savepoint = false)
-      TaskBarrier(
-        batch.run,
-        replays = true,
-        interval = false,
-        None,
-        None,
-        Set.empty,
-        base.path,
-        merged = false,
-        alignment
-      )
-    } else {
-      if (!run.contains(batch.run)) begin(batch.run)
-      failure.foreach { reason =>
-        throw new StorageFailure(
-          s"Checkpoints of ${folder.root} fail: $reason",
-          "see to the cause; state since the last checkpoint is rebuilt at the restart."
-        )
-      }
-      // Spark plans a batch when the one before it is in the commit log.
-      enqueue(coordinator.batchCommitted(batch.batch - 1, now))
-      operators = batch.operators.map(operator => operator.id -> operator.name).toMap
-      observer.planned(operators)
-      // Where no checkpoint completes, nothing else says what may go.
-      if (durableBatches && coordinator.retained.isEmpty && batch.batch % CheckpointDriver.PurgeEvery == 0) {
-        worker.submit(alignments.purge(batch.batch - 1))
-      }
-      val isBarrier = !inMemory && !alignments.isUnfinished(batch.batch)
-      val ahead = batch.operators.filter(mayBeAhead)
-      val checkpoint =
-        if (!isBarrier) None
-        else coordinator.batchPlanned(batch.batch, stores(batch.operators), now, stores(ahead))
-      val savepoint = checkpoint.exists(isSavepoint)
-      TaskBarrier(
-        batch.run,
-        replays = false,
-        interval = !durableBatches,
-        checkpoint,
-        owed = coordinator.owed.filter(_ => isBarrier),
-        mayBeAhead = if (savepoint) Set.empty else ahead.map(_.id).toSet,
-        base.pathIfRetained(coordinator),
-        merged = hasMerged,
-        alignments.of(batch.batch, savepoint && checkpoint.exists(takesAllRows))
+    failure.foreach { reason =>
+      throw new StorageFailure(
+        s"Checkpoints of ${folder.root} fail: $reason",
+        "see to the cause; state since the last checkpoint is rebuilt at the restart."
       )
     }
+    // Spark plans a batch when the one before it is in the commit log.
+    enqueue(coordinator.batchCommitted(batch.batch - 1, now))
+    operators = batch.operators.map(operator => operator.id -> operator.name).toMap
+    observer.planned(operators)
+    // Where no checkpoint completes, nothing else says what may go.
+    if (durableBatches && coordinator.retained.isEmpty && batch.batch % CheckpointDriver.PurgeEvery == 0) {
+      worker.submit(alignments.purge(batch.batch - 1))
+    }
+    val isBarrier = !inMemory && !alignments.isUnfinished(batch.batch)
+    val ahead = batch.operators.filter(mayBeAhead)
+    val checkpoint =
+      if (!isBarrier) None
+      else coordinator.batchPlanned(batch.batch, stores(batch.operators), now, stores(ahead))
+    val savepoint = checkpoint.exists(isSavepoint)
+    TaskBarrier(
+      batch.run,
+      replays = false,
+      interval = !durableBatches,
+      checkpoint,
+      owed = coordinator.owed.filter(_ => isBarrier),
+      mayBeAhead = if (savepoint) Set.empty else ahead.map(_.id).toSet,
+      awaited = coordinator.inProgress.map(_.batch + 1).minOption,
+      base.pathIfRetained(coordinator),
+      merged = hasMerged,
+      alignments.of(batch.batch, savepoint && checkpoint.exists(takesAllRows))
+    )
   }
 
   private def stores(operators: Seq[PlannedOperator]): Set[StoreId] = operators.flatMap(_.storeIds).toSet
@@ -253,29 +280,51 @@ final class CheckpointDriver private[plugin] (
     coordinator.inProgress.exists(p => p.id == savepoint && !p.requests.forall(requests.keepsRows))
 
   private def begin(started: UUID): Unit = {
-    if (coordinator == null) {
-      coordinator = new CheckpointCoordinator(folder.queryId, settings)
-      coordinator.history.listen(observer)
-      val after = math.min(CheckpointDriver.LookAfterMs, settings.timeoutMs / 2)
-      lost = new LostAcknowledgements(coordinator.query, after, folder.handlesOf)
-    }
-    run = Some(started)
-    between.begun()
-    failure = None
-    observer.begun(coordinator.query, started)
-    hasMerged = !durableBatches && folder.hasMerged
-    val (found, actions) = deletions.anew {
-      val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
-      val highest = folder.highestId
-      sweeps.begun(highest)
-      (found, coordinator.started(started.toString, found, highest, base.id, now))
-    }
-    enqueue(actions)
-    // They are of a line that this run leaves. Savepoints are not the system's to remove, and its batches are the same.
-    base.id.foreach { restored =>
-      found.filter(c => c.id > restored && !c.properties.isSavepoint).foreach(c => enqueue(coordinator.disposed(c.id)))
+    val query = folder.queryId
+    val merged = !durableBatches && folder.hasMerged
+    outcomes.synchronized {
+      deletions.anew {
+        val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
+        begin(query, started, found, folder.highestId, merged)
+      }
     }
   }
+
+  /** @param found
+    *   the checkpoints in the folder
+    * @param highest
+    *   number of the newest one, whole or not
+    */
+  private def begin(
+      query: String,
+      started: UUID,
+      found: Seq[CompletedCheckpoint],
+      highest: Long,
+      merged: Boolean
+  ): Unit =
+    synchronized {
+      if (coordinator == null) {
+        coordinator = new CheckpointCoordinator(query, settings)
+        coordinator.history.listen(observer)
+        val after = math.min(CheckpointDriver.LookAfterMs, settings.timeoutMs / 2)
+        lost = new LostAcknowledgements(query, after, folder.handlesOf)
+      }
+      run = Some(started)
+      between.begun()
+      failure = None
+      observer.begun(query, started)
+      hasMerged = merged
+      sweeps.begun(highest, now)
+      // By the count before.
+      deletions.forget()
+      enqueue(coordinator.started(started.toString, found, highest, base.id, now))
+      // They are of a line that this run leaves. Savepoints are not the system's to remove, and its batches are the same.
+      base.id.foreach { restored =>
+        found.filter(c => c.id > restored && !c.properties.isSavepoint).foreach { c =>
+          enqueue(coordinator.disposed(c.id))
+        }
+      }
+    }
 
   private[plugin] val listener: StreamingQueryListener = new StreamingQueryListener {
     override def onQueryStarted(event: StreamingQueryListener.QueryStartedEvent): Unit = ()
@@ -383,24 +432,26 @@ final class CheckpointDriver private[plugin] (
         claim.check()
         completion.run(query, p, names)
       } catch { case NonFatal(e) => Left(e.getMessage) }
-    synchronized {
-      val follows = written match {
-        case Right(bytes) =>
-          log.info(s"Checkpoint ${p.id} of ${folder.root} is complete: batch ${p.batch}, ${p.handles.size} stores.")
-          if (p.afterCommit) between.ended(completed = true)
-          p.requests.foreach(requests.completed(_, p.id))
-          coordinator.metadataWritten(p.id, bytes, now)
-        case Left(reason) => coordinator.writeFailed(p.id, reason, now)
-      }
-      enqueue(follows)
-      val retained = coordinator.retained
-      if (written.isRight && !durableBatches && retained.nonEmpty && sweeps.isDue(retained.map(_.id).min)) {
-        val named = retained ++ coordinator.savepoints
-        val oldest = retained.map(_.batch + 1).min
-        worker.submit {
-          claim.check()
-          folder.sweep(named, oldest, file => synchronized(coordinator.isNamed(file)))
-        }
+    outcomes.synchronized(concluded(p, written))
+  }
+
+  private def concluded(p: PendingCheckpoint, written: Either[String, Long]): Unit = synchronized {
+    val follows = written match {
+      case Right(bytes) =>
+        log.info(s"Checkpoint ${p.id} of ${folder.root} is complete: batch ${p.batch}, ${p.handles.size} stores.")
+        if (p.afterCommit) between.ended(completed = true)
+        p.requests.foreach(requests.completed(_, p.id))
+        coordinator.metadataWritten(p.id, bytes, now)
+      case Left(reason) => coordinator.writeFailed(p.id, reason, now)
+    }
+    enqueue(follows)
+    val retained = coordinator.retained
+    if (written.isRight && !durableBatches && retained.nonEmpty && sweeps.isDue(retained.map(_.id).min, now)) {
+      val named = retained ++ coordinator.savepoints
+      val oldest = retained.map(_.batch + 1).min
+      worker.submit {
+        claim.check()
+        folder.sweep(named, oldest, isNamed)
       }
     }
   }

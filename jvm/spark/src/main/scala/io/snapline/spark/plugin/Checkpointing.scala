@@ -1,13 +1,13 @@
 package io.snapline.spark.plugin
 
+import java.io.FileNotFoundException
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
-import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.api.plugin.PluginContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
@@ -26,8 +26,6 @@ object Checkpointing {
   /** As the Python package names it. */
   private val IntervalMark = "snapline/interval"
   private val UnalignedMark = s"${CheckpointFolder.Own}/${CheckpointFolder.UnalignedMark}"
-  private val RememberedRuns = 1000
-  private val plainRuns = mutable.LinkedHashSet.empty[UUID]
 
   /** @param makeObservers
     *   called when the first query is started: an application without checkpoints pays for nothing
@@ -117,7 +115,7 @@ object Checkpointing {
       new SparkLogs(session, path),
       observer,
       ClaimHolder.here(session.sparkContext.applicationId),
-      run => session.streams.active.find(_.runId == run).foreach(_.stop()),
+      run => SessionInternals.running(session, run).foreach(_.stop()),
       ended => {
         drivers.remove(path.toString, ended)
         session.streams.removeListener(ended.listener)
@@ -145,19 +143,19 @@ object Checkpointing {
     val root = new Path(batch.stateFolder).getParent
     val driver = drivers.get(root.toString)
     if (driver != null) session.sparkContext.setLocalProperty(TaskBarrier.Property, driver.planned(batch).text)
-    else if (firstBatch(batch)) refuseLagging(root, SessionInternals.hadoopConfiguration(session))
   }
 
-  private def firstBatch(batch: PlannedBatch): Boolean = plainRuns.synchronized {
-    val isFirst = plainRuns.add(batch.run)
-    if (plainRuns.size > RememberedRuns) plainRuns -= plainRuns.head
-    isFirst
-  }
+  /** A query is about to start on this checkpoint folder, and nothing is written yet. A plain start would form batches anew that the sink has, go on from state that is not there, or
+    * cut a batch elsewhere than its sink knows it.
+    */
+  def starting(root: Path, configuration: Configuration): Unit =
+    if (!drivers.containsKey(root.toString)) refuseLagging(root, configuration)
 
-  /** A plain start would form batches anew that the sink has, go on from state that is not there, or cut a batch elsewhere than its sink knows it. */
   private def refuseLagging(root: Path, configuration: Configuration): Unit = {
     val files = root.getFileSystem(configuration)
-    def is(mark: String): Boolean = files.exists(new Path(root, mark))
+    // Batches without stateful operators leave nothing behind that could lag.
+    lazy val hasState = files.exists(new Path(root, "state")) || !hasCommits(files, root)
+    def is(mark: String): Boolean = files.exists(new Path(root, mark)) && hasState
     if (is(IntervalMark)) {
       throw new InvalidConfiguration(
         s"The query on $root was last started with snapline.start() and checkpoints at an interval: its state in storage lags behind its logs.",
@@ -171,6 +169,10 @@ object Checkpointing {
       )
     }
   }
+
+  private def hasCommits(files: FileSystem, root: Path): Boolean =
+    try files.listStatus(new Path(root, "commits")).exists(_.getPath.getName.toLongOption.isDefined)
+    catch { case _: FileNotFoundException => false }
 
   /** Whether the store may build its next snapshot on this one. */
   private[plugin] def acknowledged(ack: Acknowledgement): Boolean =

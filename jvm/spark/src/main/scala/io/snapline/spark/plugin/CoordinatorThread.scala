@@ -1,6 +1,6 @@
 package io.snapline.spark.plugin
 
-import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
+import java.util.concurrent.{Executors, RejectedExecutionException, ScheduledExecutorService, TimeUnit}
 
 import scala.util.control.NonFatal
 
@@ -16,8 +16,11 @@ private[plugin] final class CoordinatorThread(where: String) {
   }
 
   /** Nothing, when it has ended. */
-  def submit(work: => Unit): Unit =
-    if (!executor.isShutdown) executor.execute(() => safely(work))
+  def submit(work: => Unit): Unit = execute(() => safely(work))
+
+  private def execute(work: Runnable): Unit =
+    try executor.execute(work)
+    catch { case _: RejectedExecutionException => () } // it has ended, maybe this moment
 
   /** Again and again, with so long a pause. */
   def every(pauseMs: Long)(work: => Unit): Unit =
@@ -27,9 +30,9 @@ private[plugin] final class CoordinatorThread(where: String) {
     try work
     catch { case NonFatal(e) => log.warn(s"The coordinator of $where failed.", e) }
 
-  /** Ends behind what is queued, whose own consequences are then still taken; waits for it so long at most. */
+  /** Ends behind what is queued, whose own consequences are then still taken; waits for it so long at most. May be called again. */
   def end(waitMs: Long): Unit = {
-    executor.execute(() => executor.shutdown())
+    execute(() => executor.shutdown())
     executor.awaitTermination(waitMs, TimeUnit.MILLISECONDS): Unit
   }
 }

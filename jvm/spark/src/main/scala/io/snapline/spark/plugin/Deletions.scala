@@ -22,9 +22,14 @@ private[plugin] final class Deletions(delete: Action.Delete => Unit, where: Stri
 
   /** Nothing is deleted while the folder is read, and nothing afterwards that was wanted before. */
   def anew[A](read: => A): A = synchronized {
+    forget()
+    read
+  }
+
+  /** What was wanted until now follows from an older reading. The reader of the folder calls this once more, when it counts what it has read. */
+  def forget(): Unit = synchronized {
     readings += 1
     waiting.clear()
-    read
   }
 
   /** @param wanted the reading that it follows from */

@@ -20,6 +20,8 @@ import io.snapline.error.InternalError
   *   to be taken of that version or a later one, by the stores of operators that may be ahead; `checkpoint` is for the others
   * @param mayBeAhead
   *   those operators
+  * @param awaited
+  *   the oldest version that a checkpoint in progress is of: no `_metadata` names its files yet, and they are to stay
   * @param restore
   *   path of the `_metadata` this run goes on from
   * @param merged
@@ -34,6 +36,7 @@ final case class TaskBarrier(
     checkpoint: Option[Long],
     owed: Option[Long],
     mayBeAhead: Set[Long],
+    awaited: Option[Long],
     restore: Option[String],
     merged: Boolean,
     alignment: Alignment
@@ -45,6 +48,7 @@ final case class TaskBarrier(
     checkpoint.fold("")(_.toString),
     owed.fold("")(_.toString),
     mayBeAhead.mkString(","),
+    awaited.fold("")(_.toString),
     merged.toString,
     alignment.text,
     restore.getOrElse("")
@@ -58,8 +62,8 @@ object TaskBarrier {
   def ofTask(run: UUID): Option[TaskBarrier] =
     Option(TaskContext.get()).flatMap(task => Option(task.getLocalProperty(Property))).map(parse).filter(_.run == run)
 
-  private[plugin] def parse(text: String): TaskBarrier = text.split("\\|", 9) match {
-    case Array(run, replays, interval, checkpoint, owed, ahead, merged, alignment, restore) =>
+  private[plugin] def parse(text: String): TaskBarrier = text.split("\\|", 10) match {
+    case Array(run, replays, interval, checkpoint, owed, ahead, awaited, merged, alignment, restore) =>
       TaskBarrier(
         UUID.fromString(run),
         replays.toBoolean,
@@ -67,6 +71,7 @@ object TaskBarrier {
         checkpoint.toLongOption,
         owed.toLongOption,
         ahead.split(',').flatMap(_.toLongOption).toSet,
+        awaited.toLongOption,
         Some(restore).filter(_.nonEmpty),
         merged.toBoolean,
         Alignment.parse(alignment)

@@ -8,10 +8,7 @@ import io.snapline.snapshot.{Change, ChangelogFeed}
 import io.snapline.state.rowtable.Op
 import io.snapline.storage.CheckpointStorage
 
-/** The change feed of one state: what each batch changed in the end, a row for each key and change.
-  *
-  * A key that a batch changed more than once may show its last change only: changelogs keep what restores the state.
-  */
+/** The change feed of one state: a row for each call that changed it, and for each value of a list, in the order of the calls. */
 private[spark] final class ChangeDataReader(
     storage: CheckpointStorage,
     family: StateFamily,

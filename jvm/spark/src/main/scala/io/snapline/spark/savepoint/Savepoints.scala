@@ -108,7 +108,7 @@ object Savepoints {
   /** Writes a table as Parquet, with times as they are. */
   def writeParquet(rows: DataFrame, folder: String): Unit = {
     val session = sessionWith(rows.sparkSession, exactTimes.asJava)
-    SessionInternals.in(session, rows).write.options(compression).parquet(folder)
+    SessionInternals.under(session, rows).write.options(compression).parquet(folder)
   }
 
   /** A savepoint is waited for: less time than at the level Spark takes, for a few per cent of the size. */
@@ -214,6 +214,8 @@ object Savepoints {
       store: String,
       settings: SQLConf
   ): StoreTask = {
+    // Spark's own store tells the driver of snapshots, when it loads as when it commits: who listens there comes with the session's first query.
+    session.streams: Unit
     val configuration = SessionInternals.hadoopConfiguration(session)
     val layout = operator.store(store).getOrElse(throw new NoSuchElementException(store))
     new StoreTask(

@@ -1,11 +1,15 @@
 package io.snapline.spark.savepoint
 
+import scala.util.Using
+import scala.util.control.NonFatal
+
 import org.apache.spark.Partitioner
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
+import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreProvider}
 import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
 
 import io.snapline.error.{IncompatibleState, InternalError}
@@ -50,24 +54,37 @@ private[savepoint] final class StateLoad(task: StoreTask, version: Long, paralle
   }
 
   private def store(partition: Int, rows: Iterator[Array[Byte]]): String = {
+    // What fails first is thrown: the failure of a close after it is a consequence.
+    implicit val closing: Using.Releasable[StateStoreProvider] = _.close()
+    Using.resource(task.provider(partition)) { provider =>
+      val store = provider.getStore(version - 1, None, forceSnapshotOnCommit = false, loadEmpty = true)
+      try {
+        fill(store, rows)
+        if (store.commit() != version) throw new InternalError(s"${store.id} made another version than $version.")
+        store.getStateStoreCheckpointInfo().stateStoreCkptId.getOrElse("")
+      } catch {
+        case failure: Throwable =>
+          // Spark's store cannot be closed while somebody has it.
+          try store.abort()
+          catch { case NonFatal(e) => failure.addSuppressed(e) }
+          throw failure
+      }
+    }
+  }
+
+  private def fill(store: StateStore, rows: Iterator[Array[Byte]]): Unit = {
     val families = task.store.families.toIndexedSeq
     val fields = families.map(family => (family.key.length, family.value.length))
-    val provider = task.provider(partition)
-    try {
-      val store = provider.getStore(version - 1, None, forceSnapshotOnCommit = false, loadEmpty = true)
-      if (task.store.hasFamilies) families.foreach { family =>
-        // Without entries it says that no schema has changed, as its absence does.
-        if (family.placement != Placement.Every) task.declare(family, store)
-      }
-      rows.foreach { row =>
-        val (number, key, values) = EntryBytes.unpack(row, fields)
-        val family = families(number)
-        if (family.placement == Placement.Every) task.declare(family, store)
-        if (family.multi) store.putList(key, values, family.name) else store.put(key, values.head, family.name)
-      }
-      if (store.commit() != version) throw new InternalError(s"${store.id} made another version than $version.")
-      store.getStateStoreCheckpointInfo().stateStoreCkptId.getOrElse("")
-    } finally provider.close()
+    if (task.store.hasFamilies) families.foreach { family =>
+      // Without entries it says that no schema has changed, as its absence does.
+      if (family.placement != Placement.Every) task.declare(family, store)
+    }
+    rows.foreach { row =>
+      val (number, key, values) = EntryBytes.unpack(row, fields)
+      val family = families(number)
+      if (family.placement == Placement.Every) task.declare(family, store)
+      if (family.multi) store.putList(key, values, family.name) else store.put(key, values.head, family.name)
+    }
   }
 }
 

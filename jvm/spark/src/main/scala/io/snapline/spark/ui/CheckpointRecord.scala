@@ -5,6 +5,7 @@ import scala.annotation.meta.getter
 import org.apache.spark.util.kvstore.KVIndex
 
 import io.snapline.checkpoint._
+import io.snapline.error.UriPassword
 
 /** One checkpoint, as it is or as it ended.
   *
@@ -57,7 +58,7 @@ object CheckpointRecord {
     s.ackedCount,
     s.discarded,
     s.failed.map(_._1),
-    s.failed.map { case (_, message) => message.take(LongestMessage) },
+    s.failed.map { case (_, message) => UriPassword.hide(message).take(LongestMessage) },
     OperatorRecord.of(s.checkpoint, names)
   )
 

@@ -7,6 +7,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.ui.snapline.UiInternals
 
 import io.snapline.checkpoint.CoordinatorSettings
+import io.snapline.error.UriPassword
 import io.snapline.spark.UiSettings
 import io.snapline.spark.plugin.{CheckpointObserver, CheckpointObservers}
 
@@ -34,8 +35,11 @@ private[spark] final class CheckpointsUi(context: SparkContext, settings: UiSett
   ): CheckpointObserver =
     if (!settings.enabled) CheckpointObserver.None
     else {
-      val start =
-        CheckpointReporter.Start(UUID.randomUUID().toString, folder, ConfigRecord.of(coordinator, durableBatches))
+      val start = CheckpointReporter.Start(
+        UUID.randomUUID().toString,
+        UriPassword.hide(folder),
+        ConfigRecord.of(coordinator, durableBatches)
+      )
       new CheckpointReporter(start, worker, UiInternals.post(context, _), nameOf)
     }
 

@@ -11,6 +11,9 @@ trait RowLimit {
   /** A row of the chunk that is being made; good until the next is taken. */
   def took(row: InternalRow): Unit = ()
 
+  /** So many of the rows that were taken last are taken again, for a later chunk. */
+  def gaveBack(rows: Int): Unit = ()
+
   def sent(rows: Int): Unit = ()
 
   /** The chunk that was sent first of those under way is done with.

@@ -50,6 +50,8 @@ final class TimeBudget(budgetMs: Long, stopsWithin: Boolean, now: () => Long = (
 
   override def took(row: InternalRow): Unit = if (stopsWithin) keeping += row.copy()
 
+  override def gaveBack(rows: Int): Unit = keeping.dropRightInPlace(rows): Unit
+
   override def sent(rows: Int): Unit = {
     started ||= rows > 0
     if (rows >= largest) largest = math.min(largest.toLong * Growth, Int.MaxValue.toLong).toInt

@@ -2,7 +2,16 @@ package org.apache.spark.sql.execution.python.snapline
 
 import org.apache.spark.api.python.PythonWorkerHandle
 
-/** What Spark knows a Python worker's process by. */
+/** A Python worker's process. */
+private[snapline] final class WorkerProcess(process: PythonWorkerHandle) {
+  def isAlive: Boolean = process.isAlive()
+  def destroy(): Unit = process.destroy(): Unit
+}
+
 private[snapline] object WorkerProcess {
+
+  /** What Spark knows it by. */
   type Handle = PythonWorkerHandle
+
+  def of(handle: Handle): Option[WorkerProcess] = Some(new WorkerProcess(handle))
 }

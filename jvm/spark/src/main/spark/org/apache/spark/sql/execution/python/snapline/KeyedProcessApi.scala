@@ -12,11 +12,15 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, UpdateEventTimeWatermarkColumn}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
-import org.apache.spark.sql.classic.{DataFrame, Dataset}
+import org.apache.spark.sql.classic.{DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /** What the Python package calls. */
 object KeyedProcessApi {
+
+  /** Whether the session has the extension: without its strategy Spark calls a keyed function an error of its own. */
+  def isPlannedBy(session: sql.SparkSession): Boolean =
+    session.asInstanceOf[SparkSession].sessionState.planner.strategies.contains(KeyedProcessStrategy)
 
   /** @param keyNames
     *   none for a function without keys

@@ -127,7 +127,7 @@ private object KeyedRun {
       eventTime,
       conf.sessionLocalTimeZone,
       plan.isStreaming,
-      ExchangeLimits.read(name => Option(conf.getConfString(name, null))),
+      ExchangeLimits.read(name => Option(conf.getConfString(name, null)), conf.arrowMaxBytesPerBatch),
       plan.histories,
       plan.getStateInfo.numPartitions
     )

@@ -12,6 +12,7 @@ import io.snapline.spark.operator.{Frame, WorkerLink}
 
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.api.python._
+import org.apache.spark.internal.config.Python.PYTHON_TASK_KILL_TIMEOUT
 import org.apache.spark.util.AccumulatorV2
 
 /** Runs a plain function in Spark's own Python worker and exchanges frames with it.
@@ -33,6 +34,9 @@ private[snapline] final class PythonWorkerLink(
     with WorkerLink {
   private var socket: DuplexSocket = _
   private var frames: Iterator[Frame] = _
+
+  /** Whether the worker has said that it is through; then it is Spark's again. */
+  private var hasEnded = false
 
   def start(context: TaskContext): Unit = frames = compute(Iterator.empty, context.partitionId(), context)
 
@@ -77,6 +81,11 @@ private[snapline] final class PythonWorkerLink(
       releasedOrClosed: AtomicBoolean,
       context: TaskContext
   ): Iterator[Frame] = {
+    val end = new WorkerEnd(worker, process.flatMap(WorkerProcess.of), env.conf.get(PYTHON_TASK_KILL_TIMEOUT))
+    // Called before the listener of Spark, which closes the connection and leaves the process to itself.
+    context.addTaskCompletionListener[Unit] { ended =>
+      if (!hasEnded && releasedOrClosed.compareAndSet(false, true)) end.of(ended)
+    }
     socket = new DuplexSocket(worker)
     socket.write(Array(ByteBuffer.wrap(head.toByteArray)))
     val stream = new DataInputStream(socket)
@@ -98,6 +107,7 @@ private[snapline] final class PythonWorkerLink(
             case SpecialLengths.PYTHON_EXCEPTION_THROWN => throw handlePythonException()
             case SpecialLengths.END_OF_DATA_SECTION =>
               handleEndOfDataSection()
+              hasEnded = true
               null
             case other => throw new EOFException(s"The worker sent the mark $other.")
           }

@@ -3,6 +3,8 @@ package snapline
 
 import java.util.UUID
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.hadoop.conf.Configuration
 
 import org.apache.spark.rdd.RDD
@@ -15,7 +17,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, WatermarkPropagator}
 import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.streaming.OutputMode
+import org.apache.spark.sql.streaming.{OutputMode, StreamingQuery}
 import org.apache.spark.sql.types.StructType
 
 /** What only Spark's own packages may ask a session. */
@@ -70,11 +72,15 @@ object SessionInternals {
     DataSourceV2Relation.create(table, None, None)
   )
 
-  /** The same rows, planned and written under the settings of another session. */
-  def in(session: SparkSession, frame: DataFrame): DataFrame = classic.Dataset.ofRows(
+  /** The same rows, planned under the settings of another session. */
+  def under(session: SparkSession, frame: DataFrame): DataFrame = classic.Dataset.ofRows(
     session.asInstanceOf[classic.SparkSession],
     frame.asInstanceOf[classic.DataFrame].queryExecution.analyzed
   )
+
+  /** A query of any session of the application: they know each other's. */
+  def running(session: SparkSession, run: UUID): Option[StreamingQuery] =
+    session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries.values.asScala.find(_.runId == run)
 
   def internalRows(frame: DataFrame): RDD[InternalRow] = frame.asInstanceOf[classic.DataFrame].queryExecution.toRdd
 }

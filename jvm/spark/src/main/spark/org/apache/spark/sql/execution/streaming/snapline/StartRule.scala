@@ -7,6 +7,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 
+import io.snapline.spark.plugin.Checkpointing
 import io.snapline.spark.provider.StartCheck
 
 /** Sees the plan of every query that is about to start, in the call that starts it: the last moment before Spark writes. */
@@ -14,7 +15,9 @@ final class StartRule(session: SparkSession) extends (LogicalPlan => Unit) {
   override def apply(plan: LogicalPlan): Unit = plan match {
     case write: WriteToStream =>
       val configuration = SessionInternals.hadoopConfiguration(session)
-      StartCheck.run(new Path(write.resolvedCheckpointLocation), SessionInternals.storeConf(session), configuration)
+      val checkpoint = new Path(write.resolvedCheckpointLocation)
+      StartCheck.run(checkpoint, SessionInternals.storeConf(session), configuration)
+      Checkpointing.starting(checkpoint, configuration)
     case _ => ()
   }
 }

@@ -16,23 +16,26 @@ from snapline import (
     Row,
     ValueStateDescriptor,
 )
-from snapline.state.coerce import coercer
 from snapline.state.ddl import parse_type
+from snapline.state.form import form_of
 from snapline.testing import KeyedTestHarness
 
 
-def test_only_types_with_structs_are_looked_at() -> None:
-    for text in ("long", "array<map<string,date>>", "map<int,binary>"):
-        assert coercer(parse_type(text)) is None
+def test_only_values_that_can_be_changed_are_copied() -> None:
+    for text in ("long", "string", "struct<a:int,b:struct<c:date>>"):
+        assert form_of(parse_type(text), None, "it").give is None
+    for text in ("array<map<string,date>>", "map<int,binary>", "struct<a:array<int>>"):
+        form = form_of(parse_type(text), None, "it")
+        assert form.give is not None
+        assert form.give(None) is None
 
 
 def test_structs_become_rows_at_any_depth() -> None:
-    coerce = coercer(parse_type("array<struct<a:int,b:map<string,struct<c:int>>>>"))
-    assert coerce is not None
-    (row, other, nothing) = coerce([(1, {"x": {"c": 2}}), {"b": None}, None])
+    take = form_of(parse_type("array<struct<a:int,b:map<string,struct<c:int>>>>"), None, "it").take
+    (row, other, nothing) = take([(1, {"x": {"c": 2}}), {"b": None}, None])
     assert (row.a, row.b["x"].c, other.a, other.b, nothing) == (1, 2, None, None, None)
-    assert coerce([row])[0] == row
-    assert coerce(None) is None
+    assert take([row])[0] == row
+    assert take(None) is None
 
 
 class Sum(AggregateFunction[Any, Any, int]):

@@ -1,0 +1,61 @@
+"""Takes rows as they are when they are given: the function may change them afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_type
+
+from snapline.functions.errors import FunctionFailed
+from snapline.functions.time import zone_of
+from snapline.state.form import form_of
+from snapline.state.row import by_position
+from snapline.state.scalars import Never
+
+
+class RowTaker:
+    """Rows of one schema.
+
+    Attributes:
+        exact: rows of this very type need not be taken: nobody can change them, nor what is in them.
+    """
+
+    def __init__(self, what: str, schema: pa.Schema) -> None:
+        self._what = what
+        self._names = schema.names
+        # A value of any other type is an object that cannot be changed, or does not fit.
+        self._changeable = [
+            (i, form_of(from_arrow_type(field.type), _zone_within(field.type), f"column {field.name}"))
+            for i, field in enumerate(schema)
+            if pa.types.is_nested(field.type) or pa.types.is_binary(field.type)
+        ]
+        self.exact: type = Never if self._changeable else tuple
+
+    def take(self, row: Any) -> Any:
+        """The row as a tuple; None stays None.
+
+        Raises:
+            FunctionFailed: it is no row, or what is in it does not fit the schema.
+        """
+        if row is None or type(row) is self.exact:
+            return row
+        try:
+            values = row if type(row) is tuple else by_position(row, self._names)
+            if not self._changeable or len(values) != len(self._names):
+                return tuple(values)  # of a wrong length, which is told when it is sent
+            taken = list(values)
+            for at, form in self._changeable:
+                if type(taken[at]) is not form.exact:
+                    taken[at] = form.take(taken[at])
+            return tuple(taken)
+        except (TypeError, ValueError) as e:
+            raise FunctionFailed(f"{self._what}: {e}.", "give rows that fit the schema.") from e
+
+
+def _zone_within(kind: pa.DataType) -> Any:
+    """The time zone of the time stamps in a type; they all have that of the session."""
+    if pa.types.is_timestamp(kind):
+        return None if kind.tz is None else zone_of(kind.tz)
+    parts = [kind.field(i).type for i in range(kind.num_fields)]
+    return next(filter(None, map(_zone_within, parts)), None)

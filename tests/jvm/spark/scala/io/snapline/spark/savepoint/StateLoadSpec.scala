@@ -1,0 +1,57 @@
+package io.snapline.spark.savepoint
+
+import java.nio.file.Files
+
+import org.apache.spark.SparkException
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
+import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateStore}
+import org.apache.spark.sql.types.{LongType, StructType}
+import org.apache.spark.util.SerializableConfiguration
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.snapline.spark.LocalSpark
+import io.snapline.state.LocalFolder
+
+/** A store that cannot be written. */
+class StateLoadSpec extends AnyFunSuite {
+  private val number = new StructType().add("value", LongType)
+  private val family = FamilyLayout(
+    StateStore.DEFAULT_COL_FAMILY_NAME,
+    number,
+    number,
+    NoPrefixKeyStateEncoderSpec(number).json,
+    multi = false,
+    Placement.byColumns(number)
+  )
+  private val operator =
+    OperatorLayout(0, "dedupe", None, 1, Nil, Seq(StoreLayout("default", Seq(family))))
+
+  /** Spark's store wants to tell the driver of its snapshot, and there no query has run: its commit fails. */
+  test("fails with the reason, and not with that of the close after it") {
+    val root = Files.createTempDirectory("snapline-load").toFile
+    try LocalSpark(
+        LocalSpark.ProviderClass -> "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        "spark.sql.streaming.stateStore.rocksdb.lockAcquireTimeoutMs" -> "500",
+        "spark.rpc.lookupTimeout" -> "1s",
+        "spark.rpc.askTimeout" -> "1s",
+        "spark.task.maxFailures" -> "1"
+      ) { spark =>
+        val task = new StoreTask(
+          root.getPath,
+          operator,
+          operator.stores.head,
+          SessionInternals.storeConf(spark),
+          new SerializableConfiguration(SessionInternals.hadoopConfiguration(spark)),
+          None
+        )
+        val rows = spark.sparkContext.emptyRDD[InternalRow]
+        val table = SessionInternals.frame(spark, rows, StateColumns.of(operator, family))
+        val failure = intercept[SparkException](new StateLoad(task, 5, 1).run(Seq(table)))
+        val texts = Iterator.iterate[Throwable](failure)(_.getCause).takeWhile(_ != null).map(_.toString).mkString("; ")
+        assert(texts.contains("StateStoreCoordinator"), texts)
+        assert(!texts.contains("UNRELEASED"), texts)
+      }
+    finally LocalFolder.delete(root)
+  }
+}
