@@ -34,12 +34,16 @@ def page(results: list[Result]) -> str:
     goals = [(result, goal) for result in results for goal in result["goals"] if goal["is"] is not None]
     met = [each for each in goals if each[1]["verdict"] == "met"]
     missed = [each for each in goals if each[1]["verdict"] == "MISSED"]
-    parts = [HEAD, f"{len(met)} goals are met, {len(missed)} are missed.\n"]
+    parts = [HEAD]
+    if goals:
+        parts.append(f"{len(met)} goals are met, {len(missed)} are missed.\n")
     if missed:
         parts.append("## Missed goals\n\n" + table(COLUMNS, [goal_row(*each) for each in missed]))
     if met:
         parts.append("## Met goals\n\n" + table(COLUMNS, [goal_row(*each) for each in met]))
     parts += [section(result) for result in results]
+    if record.EARLIER.exists():
+        parts.append(record.EARLIER.read_text())
     return "\n".join(parts)
 
 

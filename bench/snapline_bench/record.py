@@ -13,6 +13,8 @@ from snapline_bench.bench import Bench
 from snapline_bench.summary import finite, part
 
 FOLDER = venv.BENCH / "recorded"
+#: Figures of runs from before results were recorded, as Markdown.
+EARLIER = FOLDER / "earlier.md"
 
 
 def record(bench: Bench, result: dict[str, Any], command: str, commit: str) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from snapline_bench import published, record
-from snapline_bench.bench import AGGREGATION
+from snapline_bench.bench import AGGREGATION, BENCHES
 
 MACHINE = {"cores": 2, "memory_gb": 24, "python": "3.11", "spark": "4.2.0"}
 
@@ -41,6 +41,7 @@ def result(quick: bool = False, failed: tuple[str, ...] = ()) -> dict[str, Any]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(record, "FOLDER", tmp_path / "recorded")
+    monkeypatch.setattr(record, "EARLIER", tmp_path / "recorded" / "earlier.md")
     return tmp_path
 
 
@@ -70,9 +71,12 @@ def test_the_page_is_that_of_the_recorded_results() -> None:
     assert published.PAGE.read_text() == published.page(record.recorded()), "run scripts/pages"
 
 
-def test_every_recorded_result_is_of_a_bench_that_there_is() -> None:
-    from snapline_bench.bench import BENCHES
+def test_earlier_figures_end_the_page(folder: Path) -> None:
+    record.record(AGGREGATION, result(), "bench/run aggregation", "abc")
+    record.EARLIER.write_text("## Earlier figures\n")
+    assert published.page(record.recorded()).endswith("\n## Earlier figures\n")
 
-    names = {path.stem: json.loads(path.read_text())["name"] for path in record.FOLDER.glob("*.json")}
-    assert names
-    assert all(stem == name and name in BENCHES for stem, name in names.items())
+
+def test_every_recorded_result_is_of_a_bench_that_there_is() -> None:
+    named = {path.stem: json.loads(path.read_text())["name"] for path in record.FOLDER.glob("*.json")}
+    assert all(stem == name and name in BENCHES for stem, name in named.items())
