@@ -1,4 +1,4 @@
-"""Mermaid sources of the pages as pictures in the page: the site needs no script, and GitHub draws the sources itself."""
+"""Mermaid sources of the pages as pictures: the site needs no script, and GitHub draws the sources itself."""
 
 import base64
 import re
@@ -28,5 +28,7 @@ def _alt(source: str) -> str:
     """For a reader who does not see it: the messages of a sequence diagram, in their order."""
     names = dict(re.findall(r"participant (\w+) as (.+)", source))
     told = re.findall(r"^\s*(\w+)-{1,2}>>(\w+): (.+)$", source, re.MULTILINE)
-    told = [f"{names.get(sender, sender)} to {names.get(receiver, receiver)}: {text}" for sender, receiver, text in told]
+    told = [
+        f"{names.get(sender, sender)} to {names.get(receiver, receiver)}: {text}" for sender, receiver, text in told
+    ]
     return ("; ".join(told) or "a diagram").replace('"', "'")

@@ -15,10 +15,10 @@ PAGE = DOCS / "benchmarks.md"
 PLOTS = DOCS / "images" / "benchmarks"
 HEAD = """# Benchmarks
 
-`bench/run page` writes this page from `bench/recorded`, the newest full run of each bench that was recorded.
+`bench/run page` writes this page from `bench/recorded`: the newest full run of each bench that was recorded.
 [bench/README.md](../bench/README.md) says how each bench measures, and what runs against what.
 
-- Ratios of one run are what to trust: providers take turns in it, each run in a process of its own. A ratio is one of medians.
+- Trust the ratios of one run: providers take turns in it, each run in a process of its own. A ratio is one of medians.
 - CPU is that of the whole process tree, JVM and Python, source and shuffle included.
 - *State part* is a figure less that of the same query on a provider that stores nothing.
 - *Other load* is how many cores everything outside the bench kept busy. Above 0.3, times on the clock mean little.

@@ -1,4 +1,4 @@
-"""A bar plot of each recorded result. `python -m snapline_bench.published_plots RECORDED FOLDER`, where matplotlib is."""
+"""A bar plot of each recorded result: `python -m snapline_bench.published_plots RECORDED FOLDER`. Needs matplotlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that are published: bench/recorded/NAME.json holds the newest full run of each bench that somebody recorded."""
+"""Results that are published: bench/recorded/NAME.json holds the newest full run of a bench that was recorded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def record(bench: Bench, result: dict[str, Any], command: str, commit: str) -> P
     if result["quick"] or result["failed"]:
         raise SystemExit("a run with quick sizes, or with a provider that failed, is not recorded")
     found = part(bench, result, {})
-    kept = {name: found[name] for name in ("name", "title", "figures", "rows", "state_part", "goals", "sheets", "sizes")}
+    kept = {
+        name: found[name] for name in ("name", "title", "figures", "rows", "state_part", "goals", "sheets", "sizes")
+    }
     kept |= {"command": command, "commit": commit, "date": time.strftime("%Y-%m-%d"), "machine": result["machine"]}
     kept["other_load"] = round(median(run["figures"]["others"] for run in result["runs"]), 2)
     path = FOLDER / f"{bench.name}.json"

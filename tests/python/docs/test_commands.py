@@ -62,7 +62,7 @@ def test_there_are_commands() -> None:
 
 def test_scripts_and_benches_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(TOP / "bench"))
-    benches = {"all", *import_module("snapline_bench.bench").BENCHES}
+    benches = {"all", "page", *import_module("snapline_bench.bench").BENCHES}
     for page in PAGES:
         for script in SCRIPT.findall(text(page)):
             assert (TOP / script).is_file(), f"{page}: {script}"
