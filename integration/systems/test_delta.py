@@ -45,12 +45,11 @@ builder = builder.config("spark.sql.catalog.spark_catalog", "org.apache.spark.sq
 spark = snapline.configure(builder).getOrCreate()
 spark.range(5).write.format("delta").save(table)
 rows = spark.readStream.format("rate").load()
-delta = spark.read.format("delta")
 for side in (
-    delta.load(table),
+    spark.read.format("delta").load(table),
     spark.sql(f"SELECT * FROM delta.`{table}`"),
-    delta.option("versionAsOf", 0).load(table),
-    delta.load(f"{table}@v0"),
+    spark.read.format("delta").option("versionAsOf", 0).load(table),
+    spark.read.format("delta").load(f"{table}@v0"),
     spark.sql(f"SELECT * FROM delta.`{table}` VERSION AS OF 0"),
 ):
     joined = rows.join(side, rows.value == side.id).groupBy("id").count()

@@ -88,7 +88,7 @@ def test_rows_and_values_are_those_of_the_time_of_the_call(spark: SparkSession, 
     assert sorted(tuple(row) for row in side_output(result, SIDE).collect()) == [(n, [n]) for n in range(3)]
     result.unpersist()
     for chunk in (1, 2, 100):
-        spark.conf.set("spark.snapline.python.cache.max-bytes", 1)
+        spark.conf.set("spark.snapline.python.cache.max-keys", 1)
         spark.conf.set("spark.snapline.python.chunk-rows", chunk)
         folder = tmp_path / str(chunk)
         folder.mkdir()
@@ -97,7 +97,7 @@ def test_rows_and_values_are_those_of_the_time_of_the_call(spark: SparkSession, 
             query.add("rows", [(1, 7)] * 3)
             seen = [text for (text,) in query.run()]
         finally:
-            spark.conf.unset("spark.snapline.python.cache.max-bytes")
+            spark.conf.unset("spark.snapline.python.cache.max-keys")
             spark.conf.unset("spark.snapline.python.chunk-rows")
         assert seen == [f"{[[7] * n, [7] * n, {'x': [7]}]}" for n in (1, 2, 3)]
 
@@ -159,6 +159,13 @@ def test_a_key_whose_equal_values_have_several_bytes_is_refused(spark: SparkSess
     rows = spark.sql(f"select cast(null as {kind}) x, 1L n")
     with pytest.raises(InvalidConfiguration, match=message):
         snapline.key_by(rows, "x").process(Timed(), "ms long, same boolean")
+
+
+@pytest.mark.parametrize("kind", ["map<string,long>", "array<struct<a:variant>>"])
+def test_an_order_by_what_has_none_is_refused(spark: SparkSession, kind: str) -> None:
+    rows = spark.sql(f"select cast(null as {kind}) x, 1L n")
+    with pytest.raises(InvalidConfiguration, match=r"order_by by x, which is of type .* has no order"):
+        snapline.key_by(rows, "n").order_by("x")
 
 
 def test_zeros_and_nans_are_one_key_as_in_group_by(spark: SparkSession, tmp_path: Path) -> None:

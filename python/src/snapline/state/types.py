@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Final, TypeAlias
 
@@ -68,12 +69,34 @@ def check_key(kind: DataType | Pickled, found: str) -> None:
         )
 
 
+def check_order(kind: DataType, found: str) -> None:
+    """Spark orders neither maps nor variants.
+
+    Raises:
+        InvalidConfiguration: there is one in the type; ``found`` says what is of this type.
+    """
+    part = _part(kind, _without_order)
+    if part is not None:
+        raise InvalidConfiguration(f"{found}, and {part} has no order.", "use other columns.")
+
+
 def _unequal(kind: DataType) -> str | None:
-    """The part of a type that has several bytes for one value."""
-    if isinstance(kind, StructType):
-        return next(filter(None, (_unequal(field.dataType) for field in kind.fields)), None)
-    if isinstance(kind, ArrayType):
-        return _unequal(kind.elementType)
-    if isinstance(kind, StringType):
-        return None if kind.collation in (None, "UTF8_BINARY") else f"a string with the collation {kind.collation}"
+    """What has several bytes for one value."""
+    return _part(kind, lambda leaf: _collated(leaf) or _without_order(leaf))
+
+
+def _without_order(kind: DataType) -> str | None:
     return f"a {kind.typeName()}" if isinstance(kind, (MapType, VariantType)) else None
+
+
+def _collated(kind: DataType) -> str | None:
+    if not isinstance(kind, StringType) or kind.collation in (None, "UTF8_BINARY"):
+        return None
+    return f"a string with the collation {kind.collation}"
+
+
+def _part(kind: DataType, name: Callable[[DataType], str | None]) -> str | None:
+    """The first part of a type, at any depth, that has a name here."""
+    if isinstance(kind, StructType):
+        return next(filter(None, (_part(field.dataType, name) for field in kind.fields)), None)
+    return _part(kind.elementType, name) if isinstance(kind, ArrayType) else name(kind)

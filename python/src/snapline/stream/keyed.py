@@ -13,7 +13,7 @@ from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
 from snapline.state.aggregate import AggregateFunction, ReduceFunction
 from snapline.state.ddl import parse_schema
-from snapline.state.types import StateType
+from snapline.state.types import StateType, check_order
 from snapline.stream.broadcasting import BroadcastStream
 from snapline.stream.columns import check_columns
 from snapline.stream.folding import Emit, aggregation, reduction
@@ -48,7 +48,11 @@ class KeyedStream:
 
         Without it the rows of a key come in whatever order the shuffle delivers them.
         """
-        return KeyedStream(self._df, self._keys, check_columns(self._df.schema, cols, "order_by"))
+        order = check_columns(self._df.schema, cols, "order_by")
+        for name in order:
+            kind = self._df.schema[name].dataType
+            check_order(kind, f"order_by by {name}, which is of type {kind.simpleString()}")
+        return KeyedStream(self._df, self._keys, order)
 
     def process(
         self,
