@@ -168,9 +168,21 @@ class Tagged(KeyedProcessFunction):
         yield ODD, (row.v,)
 
 
+class TaggedStructs(KeyedProcessFunction):
+    """The same where rows of the main output hold structs, so that a row is looked at when it is yielded."""
+
+    def process_element(self, row: Any, ctx: Any) -> Any:
+        yield row.k, (row.v,)
+        yield ODD, row.v
+
+
 @pytest.mark.parametrize(
     ("function", "output"),
-    [(Tagged(), "k string, v long"), (Tagged(), "k string, v struct<v: long>"), (Tagged(), "x long")],
+    [
+        (Tagged(), "k string, v long"),
+        (TaggedStructs(), "k string, v struct<v: long>"),
+        (Tagged(), "x long"),
+    ],
 )
 def test_a_row_that_is_meant_for_a_side_output_is_told(function: Any, output: str) -> None:
     with (

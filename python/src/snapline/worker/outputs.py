@@ -13,7 +13,7 @@ from snapline.worker.columnar import conform, to_table
 from snapline.worker.encode import ColumnEncoder, transpose
 from snapline.worker.frames import OUTPUT_PART, ToOperator, Transport, message_of
 from snapline.worker.pieces import LIMIT, Gauge, pieces
-from snapline.worker.row_taker import RowTaker
+from snapline.worker.row_taker import RowTaker, meant_for_a_side_output
 
 
 class Outputs:
@@ -105,7 +105,8 @@ class Outputs:
         try:
             self._flush_rows()
         except FunctionFailed as e:
-            if (tagged := _tagged(self.rows)) is not None:
+            tagged = next(filter(None, map(meant_for_a_side_output, self.rows)), None)
+            if tagged is not None:
                 raise tagged from e
             raise
 
@@ -152,14 +153,3 @@ def _side_taker(field: pa.Field) -> RowTaker:
 
 def _fields(kind: pa.StructType) -> pa.Schema:
     return pa.schema([kind.field(i) for i in range(kind.num_fields)])
-
-
-def _tagged(rows: Iterable[Any]) -> FunctionFailed | None:
-    """The error for rows that are meant for a side output, as PyFlink yields them; None: there are none."""
-    for row in rows:
-        if isinstance(row, (tuple, list)) and row and isinstance(row[0], OutputTag):
-            return FunctionFailed(
-                f"a row of the output that begins with the tag of side output {row[0].name}.",
-                "write ctx.output(tag, value): what a method yields goes to the main output.",
-            )
-    return None

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 
 from snapline.functions.errors import FunctionFailed
+from snapline.functions.output_tag import OutputTag
 from snapline.functions.time import zone_of
 from snapline.state.form import form_of
 from snapline.state.row import by_position
@@ -50,7 +51,18 @@ class RowTaker:
                     taken[at] = form.take(taken[at])
             return tuple(taken)
         except (TypeError, ValueError) as e:
-            raise FunctionFailed(f"{self._what}: {e}.", "give rows that fit the schema.") from e
+            wrong = FunctionFailed(f"{self._what}: {e}.", "give rows that fit the schema.")
+            raise meant_for_a_side_output(row) or wrong from e
+
+
+def meant_for_a_side_output(row: Any) -> FunctionFailed | None:
+    """The error for a row that begins with the tag of a side output, as PyFlink yields it; None: it does not."""
+    if isinstance(row, (tuple, list)) and row and isinstance(row[0], OutputTag):
+        return FunctionFailed(
+            f"a row of the output that begins with the tag of side output {row[0].name}.",
+            "write ctx.output(tag, value): what a method yields goes to the main output.",
+        )
+    return None
 
 
 def _zone_within(kind: pa.DataType) -> Any:
