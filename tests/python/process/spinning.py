@@ -27,7 +27,7 @@ def stopped(spark: SparkSession, folder: Path) -> bool:
     query = spun.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint")).start()
     pids = spinners(folder)
     query.stop()
-    return gone_in_time(pids)
+    return bool(gone_in_time(pids))
 
 
 def cancelled(spark: SparkSession, folder: Path) -> bool:

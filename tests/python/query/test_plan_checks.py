@@ -51,13 +51,15 @@ class Catalog(DataSource):
         raise AssertionError("no test reads it")
 
 
-def of_catalog(session: SparkSession, **options: object) -> DataFrame:
+def of_catalog(session: SparkSession, **options: str) -> DataFrame:
     return session.read.format("catalog").options(**options).load()
 
 
 def at_version(session: SparkSession, version: str) -> DataFrame:
     """As a catalog has a table that is read with VERSION AS OF. Spark brings none with versions."""
-    plans = session._jvm.org.apache.spark.sql
+    jvm = session._jvm
+    assert jvm is not None
+    plans = jvm.org.apache.spark.sql
     relation = of_catalog(session)._jdf.queryExecution().analyzed()
     known = relation.copy(
         relation.table(),
@@ -65,7 +67,7 @@ def at_version(session: SparkSession, version: str) -> DataFrame:
         relation.catalog(),
         relation.identifier(),
         relation.options(),
-        session._jvm.scala.Option.apply(plans.catalyst.analysis.AsOfVersion(version)),
+        jvm.scala.Option.apply(plans.catalyst.analysis.AsOfVersion(version)),
     )
     return DataFrame(plans.classic.Dataset.ofRows(session._jsparkSession, known), session)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -170,8 +171,10 @@ def newest_file(query: RealQuery, kind: str) -> Path:
 def test_a_plain_start_fails_and_loses_nothing(query: RealQuery, lived: Lived) -> None:
     run(query, INTERVAL)
     query.add_input(FIRST, SECOND)
-    with pytest.raises(StreamingQueryException):
+    before = all_files(query.checkpoint)
+    with pytest.raises(Py4JJavaError, match=r"SNAPLINE-CONFIG.*snapline\.start"):
         query.go_on()
+    assert all_files(query.checkpoint) == before
     assert query.output() == lived.outputs[0]
     run(query, INTERVAL)
     assert query.output() == lived.outputs[1]

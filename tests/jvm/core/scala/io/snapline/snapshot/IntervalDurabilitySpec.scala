@@ -1,6 +1,7 @@
 package io.snapline.snapshot
 
-import java.util.concurrent.{CompletableFuture, TimeUnit}
+import java.util.concurrent.{CompletableFuture, CountDownLatch, TimeUnit}
+import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.util.Random
 
@@ -366,6 +367,59 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
       state.abort()
       state.load(4, Some(second.uid), interval = true)
       assert(get(state, "k").contains("second") && get(state, "k2").contains("v2"))
+    }
+  }
+
+  test("of two attempts the one that the batch began with is loaded again, though its first read fails") {
+    val fixture =
+      new StoreFixture(StateSettings(localBackup = false), storageOf = FaultyFileSystem.over, backend = backend)
+    try {
+      val state = fixture.open()
+      assert(checkpoint(state, 0, "base")._2.await().isRight)
+      batch(state, 1, "first")
+      val second = batch(state, 1, "second")
+      state.load(2, None, interval = true)
+      eventually(assert(near(fixture).forall(_.startsWith("2_")), "nothing older to fall back on"))
+      put(state, "k", "never")
+      state.abort()
+      val isHit = new AtomicBoolean
+      FaultyFileSystem.plan.set(new FaultPlan(-1, Fault.Before) {
+        override def next(operation: String): Option[Fault] =
+          if (operation.startsWith("read") && isHit.compareAndSet(false, true)) Some(Fault.Silent) else None
+      })
+      state.load(2, None, interval = true)
+      assert(isHit.get && state.current.contains(second) && get(state, "k").contains("second"))
+    } finally {
+      FaultyFileSystem.plan.set(FaultPlan.none)
+      fixture.close()
+    }
+  }
+
+  test("a snapshot that waits for a thread is made, although its batch is run again meanwhile") {
+    val busy = new SnapshotPool(1)
+    val free = new CountDownLatch(1)
+    val fixture = new StoreFixture(pool = busy, backend = backend)
+    try {
+      val state = fixture.open()
+      (0 until 3).foreach(version => batch(state, version, s"v$version"))
+      busy.submit(() => free.await(30, TimeUnit.SECONDS): Unit)
+      val (first, one) = checkpoint(state, 3, "first")
+      val (second, two) = checkpoint(state, 3, "second")
+      assert(second.uid > first.uid)
+      // What the second attempt has changed and takes back is none of the snapshot's.
+      state.load(4, Some(second.uid), interval = true)
+      put(state, "k", "never")
+      free.countDown()
+      state.abort()
+      for ((ref, outcome, value) <- Seq((first, one, "first"), (second, two, "second"))) {
+        assert(outcome.await().map(_.ref) == Right(ref))
+        val other = fixture.open()
+        other.load(4, Some(ref.uid), interval = true)
+        assert(get(other, "k").contains(value) && get(other, "k2").contains("v2"))
+      }
+    } finally {
+      free.countDown()
+      fixture.close()
     }
   }
 

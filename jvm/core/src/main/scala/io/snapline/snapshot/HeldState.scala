@@ -98,7 +98,17 @@ private[snapshot] final class HeldState(
   def snapshotBegun(): Unit = synchronized { untaken += 1 }
 
   /** The backend is not needed for it any more. */
-  def snapshotTaken(): Unit = if (synchronized { untaken -= 1; isRetired && untaken == 0 }) close()
+  def snapshotTaken(): Unit = {
+    val isLast = synchronized {
+      untaken -= 1
+      notifyAll()
+      isRetired && untaken == 0
+    }
+    if (isLast) close()
+  }
+
+  /** Waits, so long at most, until the backend is not needed for snapshots any more. */
+  def awaitTaken(millis: Long): Unit = synchronized(await(millis)(untaken == 0)): Unit
 
   /** Closes it as soon as all snapshots that were begun are taken: they are of versions that may count. */
   def retire(): Unit = if (synchronized { isRetired = true; untaken == 0 }) close()
@@ -128,14 +138,16 @@ private[snapshot] final class HeldState(
   }
 
   /** Whether none is being made now. */
-  def awaitSnapshot(millis: Long): Boolean = synchronized {
+  def awaitSnapshot(millis: Long): Boolean = synchronized(await(millis)(!busy))
+
+  private def await(millis: Long)(done: => Boolean): Boolean = {
     val begun = System.nanoTime()
     var left = millis
-    while (busy && left > 0) {
+    while (!done && left > 0) {
       wait(math.min(left, 1000))
       left = millis - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)
     }
-    !busy
+    done
   }
 
   def claimSnapshotWaiting(): Unit = synchronized {

@@ -41,6 +41,8 @@ final class VersionedState(
   private val log = LoggerFactory.getLogger(classOf[VersionedState])
   @volatile private var held: HeldState = _
 
+  private var lastLoaded: Option[VersionRef] = None
+
   /** Held before, and still open for snapshots that were begun of it. One at most. */
   private var retired: Option[HeldState] = None
   private val loader = new StateLoader(storage, near, factory, origin, check, clock)
@@ -105,18 +107,21 @@ final class VersionedState(
     isCoordinated = interval
     val begun = System.nanoTime()
     if (dirty) abandon()
-    val isHeld = !empty && holds(version, uid)
+    // All attempts at a batch begin with the same state: where Spark names none, that is the one it began with here.
+    val wanted = uid.orElse(lastLoaded.filter(ref => interval && ref.version == version).map(_.uid))
+    val isHeld = !empty && holds(version, wanted)
     val isOpen = isHeld && writer != null
     var fromStorage = false
     if (!isHeld) {
       drop()
       if (version == 0 || empty) held = loader.empty(version)
       else {
-        val left = if (ahead.isEmpty) loader.takeOver(leftOpen, version, uid, interval, base) else None
+        val left = if (ahead.isEmpty) loader.takeOver(leftOpen, version, wanted, interval, base) else None
         fromStorage = left.isEmpty
-        held = left.getOrElse(loader.load(version, uid, interval, base, ahead))
+        held = left.getOrElse(loader.load(version, wanted, interval, base, ahead))
       }
     }
+    lastLoaded = held.ref
     begin(version, interval)
     val took = millis(begun)
     measured { last =>
@@ -290,7 +295,7 @@ final class VersionedState(
 
   private def endRetired(): Unit = {
     retired.foreach { state =>
-      try state.awaitSnapshot(VersionedState.CloseWaitMs): Unit
+      try state.awaitTaken(VersionedState.CloseWaitMs)
       finally state.close()
     }
     retired = None
