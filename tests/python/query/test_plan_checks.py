@@ -51,7 +51,7 @@ class Catalog(DataSource):
         raise AssertionError("no test reads it")
 
 
-def of_catalog(session: SparkSession, **options: str) -> DataFrame:
+def of_catalog(session: SparkSession, **options: str | int) -> DataFrame:
     return session.read.format("catalog").options(**options).load()
 
 
