@@ -22,7 +22,7 @@ _times = st.sampled_from(
         datetime(2013, 3, 10, 2, 30),
         datetime(2040, 7, 1, 12, 0, 0, 1),
     ]
-) | st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.none() | st.just(timezone.utc))
+) | st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.none() | st.just(timezone.utc))  # type: ignore[arg-type]
 _floats = st.sampled_from([0.0, -0.0, float("nan"), np.float64("nan"), 0.1, 1, np.float32(0.5)]) | st.floats(width=32)
 _dates = st.sampled_from([date(2020, 1, 1), datetime(2020, 1, 1, 7), np.datetime64("2020-01-01", "s").item()])
 
