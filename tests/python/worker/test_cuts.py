@@ -360,6 +360,9 @@ def test_a_map_that_is_cleared_while_one_goes_through_it_stays_empty(size: int, 
     assert harness.state("map", 1) is None
 
 
+NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+
+
 class Timed(KeyedProcessFunction):
     def __init__(self, time: Any) -> None:
         self.time = time
@@ -372,11 +375,17 @@ class Timed(KeyedProcessFunction):
         yield timestamp, type(timestamp) is int
 
 
+def timed(time: Any) -> KeyedTestHarness:
+    schema = "k long, at timestamp"
+    return KeyedTestHarness(Timed(time), key="k", schema=schema, output="n long, is_int boolean", event_time="at")
+
+
 @pytest.mark.parametrize("time", [np.int64(7), np.uint8(7), np.datetime64(7, "ms").item(), pd.Timestamp(7, unit="ms")])
 def test_a_timer_takes_whole_numbers_of_any_kind(time: Any) -> None:
-    harness = KeyedTestHarness(Timed(time), key="k", schema="k long", output="n long, is_int boolean")
-    harness.process_batch([(1,)])
+    harness = timed(time)
+    harness.process_batch([(1, NOON)])
     assert harness.advance_processing_time(7) == [(7, True)]
+    assert harness.advance_watermark(7) == [(7, True)]
 
 
 @pytest.mark.parametrize(
@@ -389,9 +398,8 @@ def test_a_timer_takes_whole_numbers_of_any_kind(time: Any) -> None:
     ],
 )
 def test_a_timer_that_cannot_be_is_refused_by_name(time: Any, message: str) -> None:
-    harness = KeyedTestHarness(Timed(time), key="k", schema="k long", output="n long, is_int boolean")
     with pytest.raises(FunctionFailed, match=message):
-        harness.process_batch([(1,)])
+        timed(time).process_batch([(1, NOON)])
 
 
 class Pass(KeyedProcessFunction):
