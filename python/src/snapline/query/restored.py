@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from snapline.errors import hide_passwords
 from snapline.format.frame import damaged
 from snapline.format.members import BadMeta, count, json_object, need
 from snapline.query.files import Files
@@ -30,7 +31,7 @@ class Restored:
     """
     Attributes:
         savepoint: its id.
-        source: where it was then.
+        source: its location then; ``write`` leaves a password out.
         waiting: None: nothing of it waits.
     """
 
@@ -40,7 +41,7 @@ class Restored:
 
     def write(self, files: Files) -> None:
         waiting = {} if self.waiting is None else {"waiting": self.waiting.after, "operators": self.waiting.operators}
-        files.write_new(_NAME, json.dumps({"savepoint": self.savepoint, "from": self.source, **waiting}).encode())
+        files.write_new(_NAME, json.dumps({"savepoint": self.savepoint, "from": hide_passwords(self.source), **waiting}).encode())
 
 
 def read_restored(files: Files) -> Restored | None:

@@ -35,7 +35,6 @@ final class RocksDbBackend(
   private val queue = new ChangeQueue(applyRun)
   private[rocksdb] val table = new RowTable(pageMemory, this)
   private val cursors = mutable.HashSet.empty[RocksDbCursor]
-  private val batch = new BatchBuilder
   private val drainEntry = new Entry
   @volatile private var instance: RocksDbInstance = _
   private var sink: ChangeSink = _
@@ -169,6 +168,7 @@ final class RocksDbBackend(
   }
 
   private def applyRun(page: Page, from: Int, until: Int): Unit = {
+    val batch = new BatchBuilder(until - from)
     var at = from
     while (at < until) {
       drainEntry.read(page.bytes, at)

@@ -11,6 +11,12 @@ private[rocksdb] object RocksDbFailure {
   def apply(found: String, action: String, cause: Throwable): StorageFailure =
     new StorageFailure(found, if (tooManyFiles(cause)) moreFiles else action, cause)
 
+  def ofRead(cause: Throwable): StorageFailure = apply(
+    s"RocksDB could not read its local files: ${cause.getMessage}.",
+    "see to the executor's local disk (spark.local.dir); the task is retried from the last version in storage.",
+    cause
+  )
+
   private def tooManyFiles(cause: Throwable): Boolean =
     Option(cause.getMessage).exists(_.contains("Too many open files"))
 

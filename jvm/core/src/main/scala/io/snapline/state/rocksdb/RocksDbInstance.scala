@@ -1,7 +1,7 @@
 package io.snapline.state.rocksdb
 
 import java.io.File
-import java.util.{ArrayList => JArrayList}
+import java.util.{ArrayList => JArrayList, Collections, List => JList}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -21,7 +21,7 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
   /** Without a log: what is lost with the process is in the changelog. */
   private val writes = options.own(new WriteOptions)
   writes.setDisableWAL(true)
-  val reads: ReadOptions = options.own(new ReadOptions)
+  private val reads = options.own(new ReadOptions)
   private val flush = options.own(new FlushOptions)
   flush.setWaitForFlush(true)
 
@@ -67,6 +67,16 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
       handle.close()
     }
   }
+
+  /** The value of a key, or null. */
+  def get(family: ColumnFamilyHandle, key: Array[Byte], offset: Int, length: Int): Array[Byte] =
+    try db.get(family, reads, key, offset, length)
+    catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
+
+  /** The values of keys in their order, null where there is none. */
+  def multiGet(family: ColumnFamilyHandle, keys: JList[Array[Byte]]): JList[Array[Byte]] =
+    try db.multiGetAsList(reads, Collections.nCopies(keys.size, family), keys)
+    catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
 
   def write(serialized: Array[Byte]): Unit = {
     val batch = new WriteBatch(serialized)

@@ -47,12 +47,12 @@ final class CheckpointDriver private[plugin] (
   /** Held while the folder is read and counted, and by whoever says that a checkpoint exists, or no longer: none of it falls between the two. */
   private val outcomes = new Object
 
-  private val worker = new CoordinatorThread(folder.root.toString)
+  private val worker = new CoordinatorThread(folder.location)
   private val completion = new CheckpointCompletion(folder, maxParallelism)
   private val requests = new RequestBoard
   private val between = new BetweenBatches(savepoints = alignment == Alignment.Aligned)
   private var operators = Map.empty[Long, String]
-  private val deletions = new Deletions(deleteOwn, folder.root.toString)
+  private val deletions = new Deletions(deleteOwn, folder.location)
   private val claim = new DriverClaim(folder.claims, holder)
   private val watch = new BatchWatch
   private val clock = new SteadyClock
@@ -186,7 +186,7 @@ final class CheckpointDriver private[plugin] (
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CheckpointDriver.LastUploadsMs)
     def isFinishing: Boolean = synchronized(coordinator != null && coordinator.finishing.nonEmpty)
     try hearOfLastCommit()
-    catch { case NonFatal(e) => log.warn(s"The last commit of ${folder.root} could not be looked for.", e) }
+    catch { case NonFatal(e) => log.warn(s"The last commit of ${folder.location} could not be looked for.", e) }
     while (isFinishing && System.nanoTime() < deadline) Thread.sleep(20)
   }
 
@@ -235,7 +235,7 @@ final class CheckpointDriver private[plugin] (
   private def barrier(batch: PlannedBatch): TaskBarrier = synchronized {
     failure.foreach { reason =>
       throw new StorageFailure(
-        s"Checkpoints of ${folder.root} fail: $reason",
+        s"Checkpoints of ${folder.location} fail: $reason",
         "see to the cause; state since the last checkpoint is rebuilt at the restart."
       )
     }
@@ -375,12 +375,12 @@ final class CheckpointDriver private[plugin] (
       if (search != null) {
         search.look(pending, now).foreach { ack =>
           log.info(
-            s"Checkpoint ${ack.checkpoint} of ${folder.root}: the snapshot of ${ack.store} is there, and no executor said so."
+            s"Checkpoint ${ack.checkpoint} of ${folder.location}: the snapshot of ${ack.store} is there, and no executor said so."
           )
           acknowledged(ack): Unit
         }
       }
-    } catch { case NonFatal(e) => log.warn(s"Snapshots of ${folder.root} could not be looked for.", e) }
+    } catch { case NonFatal(e) => log.warn(s"Snapshots of ${folder.location} could not be looked for.", e) }
 
   // ---- acting
 
@@ -388,7 +388,7 @@ final class CheckpointDriver private[plugin] (
 
   private def event(what: String)(transition: => Seq[Action]): Unit =
     try synchronized(if (coordinator != null) enqueue(transition))
-    catch { case NonFatal(e) => log.error(s"The coordinator of ${folder.root} failed at $what.", e) }
+    catch { case NonFatal(e) => log.error(s"The coordinator of ${folder.location} failed at $what.", e) }
 
   /** Under the lock, so that actions keep the order of the events. */
   private def enqueue(actions: Seq[Action]): Unit = if (actions.nonEmpty) {
@@ -400,7 +400,7 @@ final class CheckpointDriver private[plugin] (
     try action match {
         case Action.Complete(checkpoint) => complete(checkpoint)
         case Action.Abort(checkpoint, reason, message) =>
-          log.warn(s"Checkpoint ${checkpoint.id} of ${folder.root} was given up: ${reason.text} $message")
+          log.warn(s"Checkpoint ${checkpoint.id} of ${folder.location} was given up: ${reason.text} $message")
           if (checkpoint.afterCommit) synchronized(between.ended(completed = false))
           synchronized(checkpoint.requests.foreach(requests.failed(_, s"$reason: $message")))
         case Action.Refuse(request, reason) => synchronized(requests.failed(request, s"$reason: ${reason.text}"))
@@ -410,14 +410,14 @@ final class CheckpointDriver private[plugin] (
           deletions.add(delete.copy(handles = merged, tables = Nil), reading)
         case delete: Action.Delete => deletions.add(delete, reading)
         case Action.FailQuery(checkpoint, reason, message) =>
-          log.error(s"Checkpoint $checkpoint of ${folder.root} was one failure too many: ${reason.text} $message")
+          log.error(s"Checkpoint $checkpoint of ${folder.location} was one failure too many: ${reason.text} $message")
           synchronized { failure = Some(s"checkpoint $checkpoint: $reason: $message") }
         case Action.Purge(batch) =>
           claim.check()
           if (!durableBatches) logs.purge(batch - 1)
           alignments.purge(batch)
       }
-    catch { case NonFatal(e) => log.warn(s"The coordinator of ${folder.root} could not do $action.", e) }
+    catch { case NonFatal(e) => log.warn(s"The coordinator of ${folder.location} could not do $action.", e) }
 
   /** By the count of a driver that has been taken over, nobody names files that the other builds on. */
   private def deleteOwn(what: Action.Delete): Unit = {
@@ -438,7 +438,7 @@ final class CheckpointDriver private[plugin] (
   private def concluded(p: PendingCheckpoint, written: Either[String, Long]): Unit = synchronized {
     val follows = written match {
       case Right(bytes) =>
-        log.info(s"Checkpoint ${p.id} of ${folder.root} is complete: batch ${p.batch}, ${p.handles.size} stores.")
+        log.info(s"Checkpoint ${p.id} of ${folder.location} is complete: batch ${p.batch}, ${p.handles.size} stores.")
         if (p.afterCommit) between.ended(completed = true)
         p.requests.foreach(requests.completed(_, p.id))
         coordinator.metadataWritten(p.id, bytes, now)

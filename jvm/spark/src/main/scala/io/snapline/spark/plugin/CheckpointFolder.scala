@@ -8,7 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 
 import io.snapline.checkpoint._
-import io.snapline.error.{CheckpointDamaged, NotACheckpoint, StateNotFound, StorageFailure}
+import io.snapline.error.{CheckpointDamaged, NotACheckpoint, StateNotFound, StorageFailure, UriPassword}
 import io.snapline.snapshot._
 import io.snapline.spark.operator.channel.CutRecords
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
@@ -16,6 +16,9 @@ import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 /** The checkpoint folder of one query, as its driver uses it. Any thread may call. */
 private[spark] final class CheckpointFolder(val root: Path, configuration: Configuration) {
   private val own = new Path(root, CheckpointFolder.Own)
+
+  /** The folder's URI for logs and errors, without a password. */
+  val location: String = UriPassword.hide(root.toString)
   private val storage = new HadoopCheckpointStorage(own, configuration)
   private val merged = new MergedFiles(CheckpointFolder.mergedStorage(root, configuration))
   private lazy val fileSystem: FileSystem = root.getFileSystem(configuration)
