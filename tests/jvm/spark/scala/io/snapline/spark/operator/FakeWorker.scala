@@ -11,6 +11,10 @@ import org.apache.arrow.vector.types.pojo.Schema
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
+import io.snapline.spark.operator.exchange.{Frame, FrameBuilder, PartReader, PartWriter, WorkerLink}
+import io.snapline.spark.operator.state.{StateExchange, Timers}
+import io.snapline.spark.operator.task.TaskSetup
+
 /** Plays the Python worker for KeyedProgram, on a thread of its own, and checks the order the protocol demands. State 0 is a value, 1 a list, 2 a map.
   *
   * @param stops

@@ -7,8 +7,9 @@ import org.apache.spark.SparkEnv
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error._
+import io.snapline.spark.coordinator.Checkpointing
 import io.snapline.spark.{LocalSpark, SnaplineStateStoreProvider, StatefulQuery}
-import io.snapline.spark.plugin.{Checkpointing, SnaplinePlugin}
+import io.snapline.spark.plugin.SnaplinePlugin
 import io.snapline.spark.provider.BackendSettings._
 import io.snapline.spark.provider.ProviderFixture.{batch, causeOf, using}
 import io.snapline.state.LocalFolder

@@ -17,8 +17,10 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.snapline.error.InvalidConfiguration
-import io.snapline.spark.plugin.{Checkpointing, CheckpointDriver, SnaplinePlugin}
-import io.snapline.spark.{LocalSpark, StatefulQuery, UiSettings}
+import io.snapline.spark.coordinator.{CheckpointDriver, Checkpointing}
+import io.snapline.spark.{LocalSpark, StatefulQuery}
+import io.snapline.spark.plugin.SnaplinePlugin
+import io.snapline.spark.settings.UiSettings
 
 /** The tab of a Spark that runs. */
 class CheckpointsTabSpec extends AnyFunSuite with Eventually {

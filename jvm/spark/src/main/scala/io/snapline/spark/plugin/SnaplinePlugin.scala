@@ -7,7 +7,10 @@ import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext,
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.{Acknowledgement, Decline}
-import io.snapline.spark.SparkLineCheck
+import io.snapline.spark.coordinator.{BroadcastBoard, CheckpointMetrics, Checkpointing, DriverMemory}
+import io.snapline.spark.protocol.{BroadcastReport, DriverMessage, ExecutorLink, HoldersReport, MessageCheck}
+import io.snapline.spark.provider.OpenStates
+import io.snapline.spark.settings.SparkLineCheck
 import io.snapline.spark.ui.CheckpointsUi
 
 /** Carries acknowledgements of checkpoints from executors to the driver, and state that is kept in its memory: add this class to `spark.plugins`. */
@@ -56,6 +59,9 @@ class SnaplinePlugin extends SparkPlugin {
 
   override def executorPlugin(): ExecutorPlugin = new ExecutorPlugin {
     override def init(plugin: PluginContext, extra: JavaMap[String, String]): Unit = ExecutorLink.open(plugin)
-    override def shutdown(): Unit = ExecutorLink.close()
+    override def shutdown(): Unit = {
+      ExecutorLink.close()
+      OpenStates.here.clear()
+    }
   }
 }

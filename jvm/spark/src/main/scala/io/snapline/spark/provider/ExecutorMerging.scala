@@ -6,8 +6,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.snapline.snapshot.{HandleMerger, MergedFiles}
-import io.snapline.spark.SparkLineCheck
-import io.snapline.spark.plugin.CheckpointFolder
+import io.snapline.spark.protocol.CheckpointFolder
+import io.snapline.spark.settings.SparkLineCheck
 
 /** What the stores of one query on this executor share of its merged files: what was read of them, and who writes them. */
 private[provider] final class ExecutorMerging(root: Path, configuration: Configuration, maxFileSize: Long) {

@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.snapshot.{OpenState, VersionRef}
-import io.snapline.spark.plugin.DaemonSchedule
+import io.snapline.spark.protocol.DaemonSchedule
 
 /** Whoever has a state loaded that another store of the same partition may want next. */
 private[spark] trait StateOwner {

@@ -9,7 +9,6 @@ import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 import org.slf4j.LoggerFactory
 
 import io.snapline.snapshot.VersionRef
-import io.snapline.spark.SnaplineStateStoreProvider
 import io.snapline.state.BackendMetrics
 
 /** One version of a store, lent to one task. Owns the provider's stamp until it is committed, aborted or released; a task that ends gives it back by itself.
@@ -18,7 +17,7 @@ import io.snapline.state.BackendMetrics
   *   the id that Spark knows this version by, if it is not the state's own
   */
 private[spark] final class SnaplineStateStore(
-    provider: SnaplineStateStoreProvider,
+    provider: SnaplineProvider,
     override val version: Long,
     stamp: Long,
     private var isReadOnly: Boolean,

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 import io.snapline.checkpoint.{StateHandle, StoreId}
 import io.snapline.error.{SnaplineException, StateNotFound}
 import io.snapline.snapshot._
-import io.snapline.spark.plugin.{CheckpointFolder, DriverChannel, DriverMemoryStorage, TaskBarrier}
+import io.snapline.spark.protocol.{CheckpointFolder, DriverChannel, DriverMemoryStorage, TaskBarrier}
 import io.snapline.state.LocalFolder
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
@@ -67,7 +67,7 @@ private[spark] final class StateLocation(
     factory,
     settings.state,
     shared.snapshots,
-    Origin(io.snapline.spark.SparkLineCheck.version, runId.toString, properties.written),
+    Origin(io.snapline.spark.settings.SparkLineCheck.version, runId.toString, properties.written),
     properties.check(_, storage.location),
     snapshotMade,
     near = Some(near),

@@ -2,7 +2,6 @@ package io.snapline.spark.provider
 
 import org.apache.spark.sql.execution.streaming.state._
 
-import io.snapline.spark.SnaplineStateStoreProvider
 
 /** What every use of a store passes: it must be open, this task's, and the state of that name must be there.
   *
@@ -12,7 +11,7 @@ import io.snapline.spark.SnaplineStateStoreProvider
   *   of the provider, which one task at a time holds
   */
 private[provider] abstract class StoreAccess(
-    val provider: SnaplineStateStoreProvider,
+    val provider: SnaplineProvider,
     val stamp: Long,
     useColumnFamilies: Boolean
 ) extends StateStore {

@@ -3,12 +3,11 @@ package io.snapline.spark.provider
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state._
 
-import io.snapline.spark.SnaplineStateStoreProvider
 import io.snapline.state.RowCursor
 
 /** The reading half of a store. */
 private[provider] abstract class StoreReads(
-    provider: SnaplineStateStoreProvider,
+    provider: SnaplineProvider,
     stamp: Long,
     useColumnFamilies: Boolean,
     validation: RowValidation

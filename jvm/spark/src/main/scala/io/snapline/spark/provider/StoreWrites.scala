@@ -5,11 +5,10 @@ import org.apache.spark.sql.execution.streaming.state.KeyStateEncoderSpec
 import org.apache.spark.sql.execution.streaming.state.snapline.RegisteredFamilies
 import org.apache.spark.sql.types.StructType
 
-import io.snapline.spark.SnaplineStateStoreProvider
 
 /** The writing half of a store. */
 private[provider] abstract class StoreWrites(
-    provider: SnaplineStateStoreProvider,
+    provider: SnaplineProvider,
     stamp: Long,
     useColumnFamilies: Boolean,
     validation: RowValidation

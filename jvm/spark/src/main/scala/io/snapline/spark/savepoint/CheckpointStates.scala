@@ -5,15 +5,13 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorsUtils.{
   SYMMETRIC_HASH_JOIN_EXEC_OP_NAME, TRANSFORM_WITH_STATE_OP_NAMES
 }
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.{
-  StateVariableType, TransformWithStateOperatorProperties
-}
-import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.{StateVariableType, TransformWithStateOperatorProperties}
 import org.apache.spark.sql.execution.streaming.state.snapline.OperatorFiles
 import org.apache.spark.sql.internal.SQLConf
 
 import io.snapline.error.IncompatibleState
-import io.snapline.spark.operator.{OperatorMark, OperatorUid, StateMigration}
+import io.snapline.spark.operator.state.{OperatorMark, OperatorUid, StateMigration}
+import org.apache.spark.sql.execution.streaming.state._
 
 /** Finds out, from the files Spark keeps beside the state, which states a checkpoint has. */
 private[savepoint] final class CheckpointStates(

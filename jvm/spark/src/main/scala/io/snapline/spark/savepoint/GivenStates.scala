@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.execution.streaming.state.StateSchemaProvider
 
-import io.snapline.spark.operator.OperatorStateSpec
+import io.snapline.spark.operator.state.OperatorStateSpec
 import io.snapline.state.FamilyDescriptor
 
 /** Rows of a family for one store, in the order of their keys. */

@@ -5,7 +5,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.transformwith
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.StateVariableType.StateVariableType
 import org.apache.spark.sql.types.StructType
 
-import io.snapline.spark.operator.{OperatorMark, OperatorStateSpec, StateMigration}
+import io.snapline.spark.operator.state.{OperatorMark, OperatorStateSpec, StateMigration}
 
 /** By which columns of its key each state of an operator is spread: Spark tells nobody, so this follows its state managers
   * (`StatePartitionKeyExtractorFactory`). What it says is checked against every key that is read.

@@ -12,7 +12,7 @@ import org.json4s.jackson.JsonMethods
 
 import io.snapline.checkpoint.{CheckpointMetadata, StoreId}
 import io.snapline.error.{CheckpointDamaged, IncompatibleState, NotACheckpoint, StateNotFound}
-import io.snapline.spark.plugin.CheckpointFolder
+import io.snapline.spark.protocol.CheckpointFolder
 
 /** Looks into the checkpoint folder of a query, which may run, for the state to read. Changes nothing there. */
 private[savepoint] final class StateFinder(session: SparkSession, checkpoint: String) {

@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStorePro
 import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
 
 import io.snapline.error.{IncompatibleState, InternalError}
-import io.snapline.spark.operator.OperatorStateSpec
+import io.snapline.spark.operator.state.OperatorStateSpec
 
 /** Writes the states of one store into the partitions of a checkpoint, each as one version that has no other before it. */
 private[savepoint] final class StateLoad(task: StoreTask, version: Long, parallelism: Int) extends Serializable {

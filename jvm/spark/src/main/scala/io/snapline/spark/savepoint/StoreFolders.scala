@@ -5,7 +5,7 @@ import org.apache.hadoop.fs.Path
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.snapshot.{MergedFiles, MergedStorage, NewestOrigin, Origin}
-import io.snapline.spark.plugin.CheckpointFolder
+import io.snapline.spark.protocol.CheckpointFolder
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
 /** The stores of a checkpoint, or of a native savepoint, which has them in the same places. Owns nothing. Any thread. */

@@ -3,7 +3,7 @@ package io.snapline.spark.ui
 import scala.xml.{Node, NodeSeq}
 
 import io.snapline.checkpoint.CheckpointStatus
-import io.snapline.spark.UiSettings
+import io.snapline.spark.settings.UiSettings
 import io.snapline.spark.ui.Html.Column
 
 /** Every checkpoint that is remembered, page by page. */

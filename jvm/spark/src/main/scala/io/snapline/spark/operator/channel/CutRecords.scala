@@ -91,7 +91,4 @@ private[spark] final class CutRecords(storage: CheckpointStorage, batch: Long, o
 
 private[spark] object CutRecords {
   private val BlockRows = 1 << 16
-
-  /** Below `<checkpoint>/snapline`; there from the first start with unaligned checkpoints on. */
-  val Folder = "cuts"
 }

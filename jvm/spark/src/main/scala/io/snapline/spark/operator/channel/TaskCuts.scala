@@ -10,10 +10,8 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.StateTooLarge
-import io.snapline.spark.operator.{KeyedSpec, TaskSetup}
-import io.snapline.spark.plugin.{Alignment, ChannelLimits, TaskBarrier}
+import io.snapline.spark.protocol.{Alignment, CheckpointFolder, ChannelLimits, TaskBarrier}
 import io.snapline.spark.provider.SnaplineStateStore
-import io.snapline.storage.HadoopCheckpointStorage
 
 /** What a task may do about rows for which there is no time, as the driver has said for its micro-batch. */
 object TaskCuts {
@@ -28,10 +26,20 @@ object TaskCuts {
 
   /** @param waiting
     *   what the task begins with
+    * @param batchTime
+    *   ms since 1970
+    * @param stopsWithin
+    *   whether the function can be stopped between two rows of a key
     */
-  def of(store: StateStore, waiting: ChannelState, setup: TaskSetup, task: TaskContext): Cuts = store match {
+  def of(
+      store: StateStore,
+      waiting: ChannelState,
+      batch: Long,
+      batchTime: Long,
+      stopsWithin: Boolean,
+      task: TaskContext
+  ): Cuts = store match {
     case own: SnaplineStateStore =>
-      val batch = setup.batchId
       val run = StateInternals.runId(own.configuration)
       TaskBarrier.ofTask(run).fold[Alignment](Alignment.Aligned)(_.alignment) match {
         case Alignment.Aligned => Cuts.Never
@@ -42,8 +50,7 @@ object TaskCuts {
             Cuts.repeated(records(own, batch), committed = false, batch)
           } else if (isFull(waiting, own, limits)) Cuts.Never
           else {
-            val stopsWithin = setup.spec.mode == KeyedSpec.Element
-            new Cuts.Timed(new TimeBudget(timeLeft(budgetMs, setup.batchTime), stopsWithin), records(own, batch))
+            new Cuts.Timed(new TimeBudget(timeLeft(budgetMs, batchTime), stopsWithin), records(own, batch))
           }
       }
     case _ => Cuts.Never
@@ -56,8 +63,8 @@ object TaskCuts {
   }
 
   private def records(store: SnaplineStateStore, batch: Long): CutRecords = {
-    val folder = new Path(new Path(store.id.checkpointRootLocation).getParent, s"snapline/${CutRecords.Folder}")
-    val storage = new HadoopCheckpointStorage(folder, store.configuration)
+    val root = new Path(store.id.checkpointRootLocation).getParent
+    val storage = CheckpointFolder.cutStorage(root, store.configuration)
     new CutRecords(storage, batch, store.id.operatorId, store.id.partitionId)
   }
 

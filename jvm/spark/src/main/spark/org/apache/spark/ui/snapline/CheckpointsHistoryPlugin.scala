@@ -1,12 +1,12 @@
 package org.apache.spark.ui
 package snapline
 
+import io.snapline.spark.settings.UiSettings
+import io.snapline.spark.ui.{CheckpointsListener, CheckpointsStore, CheckpointsUi}
+
 import org.apache.spark.SparkConf
 import org.apache.spark.scheduler.SparkListener
 import org.apache.spark.status.{AppHistoryServerPlugin, ElementTrackingStore}
-
-import io.snapline.spark.UiSettings
-import io.snapline.spark.ui.{CheckpointsListener, CheckpointsStore, CheckpointsUi}
 
 /** Makes the tab again from an event log. The history server finds it when our jar is on its class path. */
 final class CheckpointsHistoryPlugin extends AppHistoryServerPlugin {

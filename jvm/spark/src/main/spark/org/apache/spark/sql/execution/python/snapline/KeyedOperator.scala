@@ -1,6 +1,7 @@
 package org.apache.spark.sql.execution.python.snapline
 
-import io.snapline.spark.operator._
+import io.snapline.spark.operator.state.{KeyedFamilies, KeyedSpec, OperatorUid, SchemaHistory}
+import io.snapline.spark.operator.task.{BroadcastRows, EarliestTime, TaskSetup}
 
 import org.apache.hadoop.conf.Configuration
 

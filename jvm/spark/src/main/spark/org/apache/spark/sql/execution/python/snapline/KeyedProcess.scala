@@ -1,6 +1,6 @@
 package org.apache.spark.sql.execution.python.snapline
 
-import io.snapline.spark.operator.KeyedSpec
+import io.snapline.spark.operator.state.KeyedSpec
 
 import org.apache.spark.api.python.PythonFunction
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation

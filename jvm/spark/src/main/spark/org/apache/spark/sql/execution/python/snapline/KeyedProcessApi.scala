@@ -3,7 +3,7 @@ package org.apache.spark.sql.execution.python.snapline
 import scala.jdk.CollectionConverters._
 
 import io.snapline.error.InvalidConfiguration
-import io.snapline.spark.operator.KeyedSpec
+import io.snapline.spark.operator.state.KeyedSpec
 
 import org.apache.spark.api.python.PythonFunction
 import org.apache.spark.sql

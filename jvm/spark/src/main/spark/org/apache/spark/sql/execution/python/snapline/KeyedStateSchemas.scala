@@ -5,15 +5,13 @@ import java.util.UUID
 import scala.util.control.NonFatal
 
 import io.snapline.error.IncompatibleState
-import io.snapline.spark.operator.{KeyedFamily, SchemaChange, SchemaHistory, StateSpec}
+import io.snapline.spark.operator.state.{KeyedFamily, SchemaChange, SchemaHistory, StateSpec}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.{
-  StateVariableType, TransformWithStateVariableInfo
-}
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.{StateVariableType, TransformWithStateVariableInfo}
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.streaming.state.SchemaHelper.SchemaWriter
 

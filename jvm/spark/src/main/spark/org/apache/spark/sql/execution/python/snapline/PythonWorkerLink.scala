@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.collection.mutable
 
-import io.snapline.spark.operator.{Frame, WorkerLink}
+import io.snapline.spark.operator.exchange.{Frame, WorkerLink}
 
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.api.python._

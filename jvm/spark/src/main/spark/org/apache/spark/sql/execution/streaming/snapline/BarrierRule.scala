@@ -1,13 +1,13 @@
 package org.apache.spark.sql.execution.streaming
 package snapline
 
+import io.snapline.spark.coordinator.{Checkpointing, PlannedBatch, PlannedOperator}
+
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
-
-import io.snapline.spark.plugin.{Checkpointing, PlannedBatch, PlannedOperator}
 
 /** Sees the plan of every micro-batch on the stream's own thread, before its tasks start: the place to decide whether its end is the barrier of a checkpoint.
   * Changes no plan.

@@ -1,14 +1,14 @@
 package org.apache.spark.sql.execution.streaming
 package snapline
 
+import io.snapline.spark.coordinator.Checkpointing
+import io.snapline.spark.provider.StartCheck
+
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
-
-import io.snapline.spark.plugin.Checkpointing
-import io.snapline.spark.provider.StartCheck
 
 /** Sees the plan of every query that is about to start, in the call that starts it: the last moment before Spark writes. */
 final class StartRule(session: SparkSession) extends (LogicalPlan => Unit) {

@@ -1,0 +1,46 @@
+package io.snapline.spark.coordinator
+
+import io.snapline.spark.protocol.{Alignment, CheckpointFolder}
+
+/** Which of a query's batches have run before, and how the tasks of each treat rows for which there is no time. Guarded by its owner.
+  *
+  * @param first
+  *   of batches that run for the first time
+  */
+private[spark] final class BatchAlignment(folder: CheckpointFolder, first: Alignment) {
+  private var replays = false
+  private var unfinished = -1L
+
+  /** Of the batch that is run again. */
+  private var repeated: Alignment = Alignment.Aligned
+
+  def replay(committed: Boolean): Unit = {
+    replays = true
+    repeated = again(committed)
+  }
+
+  def goOn(unfinished: Long): Unit = {
+    replays = false
+    this.unfinished = unfinished
+    repeated = if (unfinished < 0) Alignment.Aligned else again(committed = false)
+  }
+
+  /** Where it was cut before it is cut again. */
+  private def again(committed: Boolean): Alignment =
+    if (folder.mayHaveCuts) Alignment.Repeated(committed) else Alignment.Aligned
+
+  def isReplaying: Boolean = replays
+
+  def isUnfinished(batch: Long): Boolean = batch == unfinished
+
+  /** @param savepoint
+    *   one is to be taken at its barrier: it stands for itself, so that, as with Flink, nothing may wait
+    */
+  def of(batch: Long, savepoint: Boolean): Alignment =
+    if (replays || isUnfinished(batch)) repeated
+    else if (savepoint) Alignment.Aligned
+    else first
+
+  /** Forgets where batches below this one were cut: no replay can reach them any more. */
+  def purge(batch: Long): Unit = if (first != Alignment.Aligned) folder.purgeCuts(batch)
+}
