@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import QueryTakenOver
+from snapline.folder.end_of_time import END_OF_TIME_MS
+from snapline.folder.hadoop_files import HadoopFiles
+from snapline.folder.interval_mark import INTERVAL_MARK, make_mark
+from snapline.folder.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_data, rows_wait
 from snapline.java_api import java_checkpointing, session_with, translate
-from snapline.query.config import CheckpointConfig
-from snapline.query.end_of_time import END_OF_TIME_MS
-from snapline.query.hadoop_files import HadoopFiles
-from snapline.query.interval_mark import INTERVAL_MARK, make_mark
-from snapline.query.logical_plan import field_of
-from snapline.query.recovery import Recovery
-from snapline.query.replay import BatchReplay
-from snapline.query.report import RecoveryReport
-from snapline.query.sink_log import SinkLog
+from snapline.plan.logical_plan import field_of
 from snapline.query.start_settings import LONG_LOGS, starting_with
-from snapline.query.state_recovery import StateRecovery
-from snapline.query.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_data, rows_wait
+from snapline.recovery.recovery import Recovery
+from snapline.recovery.replay import BatchReplay
+from snapline.recovery.report import RecoveryReport
+from snapline.recovery.sink_log import SinkLog
+from snapline.recovery.state_recovery import StateRecovery
+from snapline.settings.checkpoint_config import CheckpointConfig
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,16 +7,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from snapline.backend import CHECKPOINT_LOCATION, CheckpointStorage, StateBackend, backend_settings
-from snapline.config import INCREMENTAL, StateBackendConfig
 from snapline.errors import InvalidConfiguration
-from snapline.query.config import CheckpointConfig
-from snapline.query.end_of_time import was_drained
-from snapline.query.hadoop_files import HadoopFiles
-from snapline.query.leaving_executors import warn_of_leaving_executors
-from snapline.query.listener import CheckpointListener
-from snapline.query.logical_plan import WriterSettings
-from snapline.query.plan_checks import (
+from snapline.folder.end_of_time import was_drained
+from snapline.folder.hadoop_files import HadoopFiles
+from snapline.plan.logical_plan import WriterSettings
+from snapline.plan.plan_checks import (
     check_at_least_once,
     check_replayable,
     check_unaligned,
@@ -24,9 +19,20 @@ from snapline.query.plan_checks import (
     keeps_state,
     warn_of,
 )
+from snapline.query.leaving_executors import warn_of_leaving_executors
+from snapline.query.listener import CheckpointListener
 from snapline.query.restart import NoRestart, RestartStrategy
 from snapline.query.runs import Runs
 from snapline.query.supervised import SupervisedQuery
+from snapline.settings.backends import (
+    CHECKPOINT_LOCATION,
+    CheckpointStorage,
+    StateBackend,
+    StateBackendConfig,
+    backend_settings,
+)
+from snapline.settings.checkpoint_config import CheckpointConfig
+from snapline.settings.names import INCREMENTAL
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
+from snapline.folder.end_of_time import is_drained
+from snapline.folder.files import Files, side_by_side
+from snapline.folder.hadoop_files import HadoopFiles
+from snapline.folder.logs import COMMITS, OFFSETS
+from snapline.folder.restored import Restored, Waiting
+from snapline.folder.unaligned import UNALIGNED_MARK
 from snapline.java_api import java_savepoints, translate
-from snapline.query.end_of_time import is_drained
-from snapline.query.files import Files, side_by_side
-from snapline.query.hadoop_files import HadoopFiles
-from snapline.query.logs import COMMITS, OFFSETS
-from snapline.query.restored import Restored, Waiting
-from snapline.query.unaligned import UNALIGNED_MARK
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.file_sink import prepare_file_sink
 from snapline.savepoint.foreign import check_export

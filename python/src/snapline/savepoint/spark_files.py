@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from snapline.errors import CheckpointDamaged
-from snapline.query.files import Files
+from snapline.folder.files import Files
 from snapline.savepoint.layout import DEFAULT, OperatorLayout
 
 SOURCES = "sources"

@@ -22,9 +22,9 @@ from snapline.state.ddl import parse_schema
 from snapline.state.row import Row, row_maker
 from snapline.stream.broadcasting import BroadcastInput
 from snapline.stream.planning import plan_process
+from snapline.testing.bounds import Bounds
 from snapline.testing.broadcasting import in_order
 from snapline.testing.collected import Collected, as_tuples
-from snapline.testing.exchange import Bounds
 from snapline.testing.links import InProcessLink, Link
 from snapline.testing.operator import Operator
 from snapline.testing.store import DictStore, RocksStore, Store, unpickled_key

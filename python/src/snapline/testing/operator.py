@@ -12,9 +12,10 @@ from pyspark.sql.types import StructType
 
 from snapline.functions.context import EVENT, PROCESSING
 from snapline.state.cursor import NEVER, BatchTime
+from snapline.testing.bounds import Bounds
 from snapline.testing.broadcasting import broadcast_chunks
 from snapline.testing.chunks import Chunk, RowChunks, keys_of
-from snapline.testing.exchange import TIMERS, BatchResult, Bounds, Exchange
+from snapline.testing.exchange import TIMERS, BatchResult, Exchange
 from snapline.testing.links import Link
 from snapline.testing.operator_states import StoredOperatorStates
 from snapline.testing.schemas import exchange_schemas

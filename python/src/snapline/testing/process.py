@@ -19,10 +19,10 @@ from snapline.state.operator_spec import Distribution, OperatorStateSpec
 from snapline.state.row import Row
 from snapline.stream.broadcasting import BroadcastInput
 from snapline.stream.planning import plan_process
+from snapline.testing.bounds import Bounds
 from snapline.testing.broadcasting import in_order
 from snapline.testing.collected import Collected, as_tuples
 from snapline.testing.dealing import redistribute
-from snapline.testing.exchange import Bounds
 from snapline.testing.links import InProcessLink, Link
 from snapline.testing.operator import Operator
 from snapline.testing.operator_states import family_of
