@@ -55,6 +55,7 @@ lazy val spark = project
   .settings(room("spark"))
   .settings(
     name := "snapline-spark",
+    libraryDependencies ++= Dependencies.sparkTest,
     // What is compiled for one line of Spark is of no use to another.
     target := baseDirectory.value / "target" / SparkLine.line,
     Compile / unmanagedJars := Attributed.blankSeq(SparkLine.jars),

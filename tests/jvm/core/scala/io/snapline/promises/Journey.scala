@@ -3,7 +3,8 @@ package io.snapline.promises
 import scala.annotation.tailrec
 
 import io.snapline.error.SnaplineException
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.store.{SnapshotPolicy, StateSettings, StoreAudit, StoreFixture, VersionedState}
 
 /** A short life of a store, as Spark would lead it: batches with a snapshot now and then, clean-up, and a new process in the middle.
   *

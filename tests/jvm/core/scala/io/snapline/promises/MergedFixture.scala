@@ -9,7 +9,9 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot._
+import io.snapline.snapshot.merged.{HandleMerger, MergedFile, MergedFiles, MergedStorage, StoredHandle}
+import io.snapline.snapshot.store.{StateSettings, StoreFixture, VersionedState}
+import io.snapline.snapshot.upload.{MergedDestination, NearFolder, SnapshotFigures, SnapshotListener}
 import io.snapline.storage.HadoopCheckpointStorage
 
 /** The checkpoint under `resources/merged-fixtures`: two stores with one content, whose handles lie in a merged file that `_metadata` names.

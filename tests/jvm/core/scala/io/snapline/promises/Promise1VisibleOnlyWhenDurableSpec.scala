@@ -3,7 +3,7 @@ package io.snapline.promises
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.SnaplineException
-import io.snapline.snapshot.{StoreFixture, TestBackend, TestStorage}
+import io.snapline.snapshot.store.{StoreFixture, TestBackend, TestStorage}
 import io.snapline.storage.{Fault, FaultPlan}
 
 /** A checkpoint is visible only when everything it names is durable and has been checked.

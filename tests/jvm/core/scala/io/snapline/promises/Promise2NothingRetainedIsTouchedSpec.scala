@@ -6,7 +6,8 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.store._
 
 /** No file a retained checkpoint names is overwritten or deleted.
   *

@@ -9,7 +9,8 @@ import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error._
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.store._
 
 /** No damage passes unseen: every byte read back is verified; the newest sound checkpoint is used, and the log says so.
   *

@@ -6,7 +6,8 @@ import java.nio.file.Files
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error._
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.Origin
+import io.snapline.snapshot.store._
 import io.snapline.state.KeyedBackend
 import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
 

@@ -1,6 +1,6 @@
 package io.snapline.checkpoint
 
-import io.snapline.snapshot.{Frame, FrameReader, FrameWriter}
+import io.snapline.snapshot.format.{Frame, FrameReader, FrameWriter}
 import io.snapline.storage.CheckpointStorage
 
 /** One partition's snapshot of a store. */

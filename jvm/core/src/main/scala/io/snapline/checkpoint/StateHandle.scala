@@ -1,6 +1,8 @@
 package io.snapline.checkpoint
 
-import io.snapline.snapshot.{MergedPlace, SnapshotFigures, StoredHandle, TableFile, VersionRef}
+import io.snapline.snapshot.format.{TableFile, VersionRef}
+import io.snapline.snapshot.merged.{MergedPlace, StoredHandle}
+import io.snapline.snapshot.upload.SnapshotFigures
 
 /** A table file in storage that several handles of one store may name. */
 final case class SharedFile(uid: String, length: Long, crc32c: Int) {

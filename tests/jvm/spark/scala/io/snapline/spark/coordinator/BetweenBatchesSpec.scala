@@ -3,7 +3,8 @@ package io.snapline.spark.coordinator
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.VersionRef
+import io.snapline.checkpoint.coordinator.{Action, CheckpointCoordinator, CoordinatorFixture}
+import io.snapline.snapshot.format.VersionRef
 import io.snapline.spark.protocol.{HeldStore, HolderOrder, HoldersReport}
 
 class BetweenBatchesSpec extends AnyFunSuite with CoordinatorFixture {

@@ -4,7 +4,7 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.checkpoint.Action
+import io.snapline.checkpoint.coordinator.Action
 
 class DeletionsSpec extends AnyFunSuite {
   private def wanted(id: Long): Action.Delete = Action.Delete(id, metadata = true, Nil, Nil)

@@ -7,7 +7,8 @@ import java.util.concurrent.atomic.AtomicReference
 import scala.jdk.CollectionConverters._
 
 import io.snapline.error.StorageFailure
-import io.snapline.snapshot.{StoredFiles, TableFile, TestStorage}
+import io.snapline.snapshot.format.TableFile
+import io.snapline.snapshot.store.{StoredFiles, TestStorage}
 import io.snapline.spark.protocol.{DriverMemoryStorage, DriverMessage}
 import io.snapline.spark.protocol.DriverMessage._
 import io.snapline.storage.{CheckpointStorage, Fault, FaultPlan}

@@ -3,7 +3,9 @@ package io.snapline.spark.coordinator
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.{HandleMeta, Origin, UidClock, VersionRef}
+import io.snapline.snapshot.merged.{MergedPlace, StoredHandle}
+import io.snapline.snapshot.upload.SnapshotFigures
 
 class LostAcknowledgementsSpec extends AnyFunSuite {
   private val clock = new UidClock

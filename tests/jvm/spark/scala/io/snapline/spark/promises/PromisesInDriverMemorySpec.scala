@@ -1,7 +1,7 @@
 package io.snapline.spark.promises
 
 import io.snapline.promises._
-import io.snapline.snapshot.TestBackend
+import io.snapline.snapshot.store.TestBackend
 import io.snapline.spark.coordinator.InDriverMemory
 
 /** The promises about files, on `MemoryStateBackend`, as long as its driver lives. */

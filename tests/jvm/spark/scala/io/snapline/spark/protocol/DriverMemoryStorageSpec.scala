@@ -7,7 +7,7 @@ import scala.util.{Random, Try}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure}
-import io.snapline.snapshot.{StoreModelOn, TestBackend}
+import io.snapline.snapshot.store.{StoreModelOn, TestBackend}
 import io.snapline.spark.coordinator.DriverMemory
 import io.snapline.storage.CheckpointStorage
 

@@ -4,7 +4,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.InternalError
-import io.snapline.snapshot.VersionRef
+import io.snapline.snapshot.format.VersionRef
 
 class HolderOrderSpec extends AnyFunSuite {
   test("an order is read as it was written") {

@@ -15,7 +15,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.{MergedPlace, VersionRef}
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.merged.MergedPlace
 import io.snapline.spark.coordinator.Checkpointing
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.plugin.SnaplinePlugin

@@ -7,7 +7,8 @@ import scala.util.{Random, Try}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.{MergedPlace, VersionRef}
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.merged.MergedPlace
 
 /** What executors send passes; what would become a path outside a store, an array without end or a missing field does not, whatever bytes it was made from. */
 class MessageCheckSpec extends AnyFunSuite {

@@ -9,7 +9,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.{SnapshotListener, VersionRef}
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.upload.SnapshotListener
 
 class StoreHoldersSpec extends AnyFunSuite with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(20, Seconds), Span(5, Millis))

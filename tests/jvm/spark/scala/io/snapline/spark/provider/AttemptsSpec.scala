@@ -4,7 +4,7 @@ import java.util.concurrent.{Executors, TimeUnit}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.snapshot.VersionRef
+import io.snapline.snapshot.format.VersionRef
 import io.snapline.spark.provider.ProviderFixture._
 
 /** Several attempts at one version: tasks that are retried, executors that do not know of each other, queries that are restarted. */

@@ -5,7 +5,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.snapshot._
+import io.snapline.snapshot.store.{StateSettings, StoreFixture, VersionedState}
 import io.snapline.spark.provider.ProviderFixture._
 import io.snapline.storage.HadoopCheckpointStorage
 

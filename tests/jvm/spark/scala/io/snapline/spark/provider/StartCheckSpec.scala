@@ -7,7 +7,7 @@ import org.apache.spark.sql.{Row, SparkSession}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.IncompatibleState
-import io.snapline.snapshot.VersionRef
+import io.snapline.snapshot.format.VersionRef
 import io.snapline.spark.{LocalSpark, StatefulQuery}
 import io.snapline.spark.plugin.SnaplinePlugin
 import io.snapline.spark.provider.BackendSettings.{Storage, Type}

@@ -6,7 +6,8 @@ import java.nio.file.Files
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.store.{BackendFactory, StateSettings, StoreFixture, TestBackend, VersionedState}
 import io.snapline.state.{FamilyDescriptor, KeyedBackend, LocalFolder}
 import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings}
 import io.snapline.state.rowtable.PageMemory

@@ -5,7 +5,7 @@ import scala.xml.NodeSeq
 
 import org.apache.spark.util.kvstore.InMemoryStore
 
-import io.snapline.checkpoint.{CheckpointStatus, RestoredCheckpoint, Summary}
+import io.snapline.checkpoint.history.{CheckpointStatus, RestoredCheckpoint, Summary}
 import io.snapline.spark.settings.UiSettings
 
 /** Events as a reporter posts them, and a tab that has heard them. */

@@ -1,6 +1,7 @@
 package io.snapline.spark.coordinator
 
-import io.snapline.checkpoint.{CheckpointCoordinator, NamedFile}
+import io.snapline.checkpoint.coordinator.CheckpointCoordinator
+import io.snapline.checkpoint.NamedFile
 import io.snapline.spark.protocol.CheckpointFolder
 
 /** The checkpoint that a query's runs are restored from, if any: the stores of its version load what it names. Guarded by its owner. */

@@ -1,7 +1,8 @@
 package io.snapline.spark.coordinator
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.VersionRef
+import io.snapline.checkpoint.coordinator.{Action, CheckpointCoordinator}
+import io.snapline.snapshot.format.VersionRef
 import io.snapline.spark.protocol.{HolderOrder, HoldersReport}
 
 /** Which executor holds the newest version of each store, and what it is asked for when no batch follows (docs/notes/004-checkpoints.md). Guarded by its owner.

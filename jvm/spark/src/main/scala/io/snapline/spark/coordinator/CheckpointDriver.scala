@@ -9,6 +9,8 @@ import org.apache.spark.sql.streaming.StreamingQueryListener
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint._
+import io.snapline.checkpoint.coordinator.{Action, CheckpointCoordinator}
+import io.snapline.checkpoint.history.CheckpointHistory
 import io.snapline.error.{QueryTakenOver, StorageFailure}
 import io.snapline.spark.protocol.{Alignment, CheckpointFolder, HolderOrder, HoldersReport, TaskBarrier}
 

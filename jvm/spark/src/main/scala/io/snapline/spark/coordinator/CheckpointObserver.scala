@@ -3,6 +3,7 @@ package io.snapline.spark.coordinator
 import java.util.UUID
 
 import io.snapline.checkpoint._
+import io.snapline.checkpoint.history.{CheckpointStatistics, HistoryFigures, HistoryListener, RestoredCheckpoint}
 
 /** Sees what becomes of one query's checkpoints. Called under the driver's lock: it must neither block nor throw. */
 private[spark] trait CheckpointObserver extends HistoryListener {

@@ -13,6 +13,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 
 import io.snapline.checkpoint._
+import io.snapline.checkpoint.history.CheckpointHistory
 import io.snapline.error.InvalidConfiguration
 import io.snapline.spark.protocol.{Alignment, CheckpointFolder, HolderOrder, HoldersReport, TaskBarrier}
 import io.snapline.spark.provider.{BackendSettings, ProviderSettings, StartCheck}

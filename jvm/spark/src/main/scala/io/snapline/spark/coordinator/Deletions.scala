@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.snapline.checkpoint.Action
+import io.snapline.checkpoint.coordinator.Action
 
 /** What a query's coordinator wants deleted, in its order. One that fails holds up those behind it: they may name files that a `_metadata` which is still there
   * names too.

@@ -1,7 +1,8 @@
 package io.snapline.spark.coordinator
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.{SnapshotFigures, StoredHandle}
+import io.snapline.snapshot.merged.StoredHandle
+import io.snapline.snapshot.upload.SnapshotFigures
 
 /** Handles in storage are the truth, and the messages of executors only make it known fast: what a checkpoint still waits for is looked up when it has waited long.
   *

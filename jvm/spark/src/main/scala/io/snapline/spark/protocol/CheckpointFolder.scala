@@ -8,8 +8,12 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 
 import io.snapline.checkpoint._
+import io.snapline.checkpoint.coordinator.Action
 import io.snapline.error.{CheckpointDamaged, NotACheckpoint, StateNotFound, StorageFailure, UriPassword}
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.{SnapshotCheck, VersionRef}
+import io.snapline.snapshot.merged.{MergedFile, MergedFiles, MergedMember, SnapshotSearch, StoredHandle}
+import io.snapline.snapshot.store.SnapshotSweep
+import io.snapline.snapshot.upload.SnapshotPool
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
 /** The checkpoint folder of one query, as its driver uses it. Any thread may call. */

@@ -6,7 +6,7 @@ import org.apache.spark.api.plugin.PluginContext
 import org.slf4j.LoggerFactory
 
 import io.snapline.error.InvalidConfiguration
-import io.snapline.snapshot.SnapshotPool
+import io.snapline.snapshot.upload.SnapshotPool
 
 /** The way from this executor to the driver. Messages go out in order, on a thread of its own; each is tried a few times, because the driver takes one twice
   * without harm and a lost one costs a checkpoint.

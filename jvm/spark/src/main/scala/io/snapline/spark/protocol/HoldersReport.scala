@@ -1,7 +1,7 @@
 package io.snapline.spark.protocol
 
 import io.snapline.checkpoint.StoreId
-import io.snapline.snapshot.VersionRef
+import io.snapline.snapshot.format.VersionRef
 
 /** A version that a task has made and that came to its good end, and whose changes nobody but its executor has. */
 final case class HeldStore(run: String, store: StoreId, ref: VersionRef)

@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.streaming.state.StateStoreId
 
 import io.snapline.checkpoint.{CheckpointMetadata, StateHandle, StoreId}
 import io.snapline.error.InternalError
-import io.snapline.snapshot.VersionRef
+import io.snapline.snapshot.format.VersionRef
 import io.snapline.storage.HadoopCheckpointStorage
 
 /** The checkpoint a run goes on from: which attempt of its version each store has to load. */

@@ -8,7 +8,9 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.{SnapshotFigures, SnapshotListener, StoredHandle, VersionRef}
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.merged.StoredHandle
+import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener}
 
 /** Whoever can make a snapshot of the version that a store has committed last. */
 trait SnapshotSource {

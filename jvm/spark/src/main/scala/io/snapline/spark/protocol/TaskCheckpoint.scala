@@ -3,7 +3,8 @@ package io.snapline.spark.protocol
 import org.apache.spark.TaskContext
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.{SnapshotFigures, SnapshotListener, StoredHandle}
+import io.snapline.snapshot.merged.StoredHandle
+import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener}
 
 /** One store's part in a checkpoint, from its commit to the acknowledgement.
   *

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state.RecordType
 import org.apache.spark.sql.execution.streaming.state.snapline.ChangeIterator
 
-import io.snapline.snapshot.{Change, ChangelogFeed}
+import io.snapline.snapshot.format.{Change, ChangelogFeed}
 import io.snapline.state.rowtable.Op
 import io.snapline.storage.CheckpointStorage
 

@@ -5,7 +5,7 @@ import scala.collection.mutable
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.snapline.snapshot.{HandleMerger, MergedFiles}
+import io.snapline.snapshot.merged.{HandleMerger, MergedFiles}
 import io.snapline.spark.protocol.CheckpointFolder
 import io.snapline.spark.settings.SparkLineCheck
 

@@ -8,7 +8,8 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.StoreId
-import io.snapline.snapshot.{OpenState, VersionRef}
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.store.OpenState
 import io.snapline.spark.protocol.DaemonSchedule
 
 /** Whoever has a state loaded that another store of the same partition may want next. */

@@ -2,7 +2,7 @@ package io.snapline.spark.provider
 
 import org.slf4j.LoggerFactory
 
-import io.snapline.snapshot.SnapshotPool
+import io.snapline.snapshot.upload.SnapshotPool
 import io.snapline.state.heap.HeapMemory
 import io.snapline.state.rocksdb.RocksDbMemory
 import io.snapline.state.rowtable.PageMemory

@@ -10,12 +10,15 @@ import org.apache.spark.sql.execution.streaming.state.snapline.{ChangeIterator, 
 import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
 
+import org.apache.spark.sql.execution.streaming.state._
+
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.{InvalidConfiguration, StateNotFound}
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.store.{LeftOpen, OpenState, VersionedState}
+import io.snapline.snapshot.upload.{OwedCheckpoint, SnapshotListener}
 import io.snapline.spark.protocol._
 import io.snapline.spark.settings.SparkLineChecked
-import org.apache.spark.sql.execution.streaming.state._
 
 /** The store of one partition of one stateful operator. Queries name its subclass, [[SnaplineProvider.ClassName]].
   *

@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 import org.slf4j.LoggerFactory
 
-import io.snapline.snapshot.VersionRef
+import io.snapline.snapshot.format.VersionRef
 import io.snapline.state.BackendMetrics
 
 /** One version of a store, lent to one task. Owns the provider's stamp until it is committed, aborted or released; a task that ends gives it back by itself.

@@ -7,7 +7,8 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 
 import io.snapline.error.IncompatibleState
-import io.snapline.snapshot.{MergedFiles, NewestOrigin, Origin}
+import io.snapline.snapshot.format.Origin
+import io.snapline.snapshot.merged.{MergedFiles, NewestOrigin}
 import io.snapline.spark.protocol.CheckpointFolder
 import io.snapline.storage.HadoopCheckpointStorage
 

@@ -11,7 +11,10 @@ import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 
 import io.snapline.checkpoint.{StateHandle, StoreId}
 import io.snapline.error.{SnaplineException, StateNotFound}
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.Origin
+import io.snapline.snapshot.merged.{MergedStorage, NewestOrigin}
+import io.snapline.snapshot.store.{Pinned, VersionedState}
+import io.snapline.snapshot.upload.{MergedDestination, NearFolder}
 import io.snapline.spark.protocol.{CheckpointFolder, DriverChannel, DriverMemoryStorage, TaskBarrier}
 import io.snapline.state.LocalFolder
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}

@@ -9,7 +9,7 @@ import org.json4s.jackson.JsonMethods
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.InvalidConfiguration
-import io.snapline.snapshot.CopiedVersion
+import io.snapline.snapshot.store.CopiedVersion
 import io.snapline.spark.provider.{BackendSettings, ProviderSettings, StateProperties}
 
 /** State as the files that stores keep it in: what the Python package calls to take native savepoints, and to begin checkpoint folders with the files or

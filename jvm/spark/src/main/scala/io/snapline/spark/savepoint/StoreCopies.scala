@@ -8,7 +8,7 @@ import org.apache.spark.TaskContext
 import org.apache.spark.util.SerializableConfiguration
 
 import io.snapline.checkpoint.StoreId
-import io.snapline.snapshot.{CopiedVersion, VersionCopy}
+import io.snapline.snapshot.store.{CopiedVersion, VersionCopy}
 
 /** Copies versions of stores, file by file, in tasks of some threads each. */
 private[savepoint] final class StoreCopies(from: String, to: String, configuration: SerializableConfiguration)

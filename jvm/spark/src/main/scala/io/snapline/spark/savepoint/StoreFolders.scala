@@ -4,7 +4,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.snapline.checkpoint.StoreId
-import io.snapline.snapshot.{MergedFiles, MergedStorage, NewestOrigin, Origin}
+import io.snapline.snapshot.format.Origin
+import io.snapline.snapshot.merged.{MergedFiles, MergedStorage, NewestOrigin}
 import io.snapline.spark.protocol.CheckpointFolder
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 

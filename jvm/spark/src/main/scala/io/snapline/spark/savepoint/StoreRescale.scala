@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSp
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.IncompatibleState
-import io.snapline.snapshot.StoreAssembly
+import io.snapline.snapshot.store.StoreAssembly
 import io.snapline.spark.operator.channel.{ChannelSpread, ChannelState}
 import io.snapline.spark.provider.LocalBackends
 import io.snapline.state.ColumnFamily

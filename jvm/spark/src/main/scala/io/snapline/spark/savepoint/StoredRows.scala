@@ -7,7 +7,8 @@ import org.apache.spark.sql.execution.streaming.state.{StateSchemaProvider, Stat
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 import org.apache.spark.util.SerializableConfiguration
 
-import io.snapline.snapshot.{Origin, StateRestore}
+import io.snapline.snapshot.format.Origin
+import io.snapline.snapshot.store.StateRestore
 import io.snapline.spark.provider.{LocalBackends, ProviderSettings, StateFamilies, StateFamily, StateProperties}
 import io.snapline.spark.settings.SparkLineCheck
 import io.snapline.state.{ColumnFamily, KeyedBackend, LocalFolder}

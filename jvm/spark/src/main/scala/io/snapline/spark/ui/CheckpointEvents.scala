@@ -2,7 +2,7 @@ package io.snapline.spark.ui
 
 import org.apache.spark.scheduler.SparkListenerEvent
 
-import io.snapline.checkpoint.RestoredCheckpoint
+import io.snapline.checkpoint.history.RestoredCheckpoint
 
 /** What happens to checkpoints, on Spark's listener bus. Spark writes these classes into the event log as JSON, by their names and those of their fields (docs/notes/007): a field
   * may be added, never renamed or removed.

@@ -9,6 +9,7 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint._
+import io.snapline.checkpoint.history.{CheckpointStatistics, CheckpointStatus, HistoryFigures, RestoredCheckpoint}
 import io.snapline.spark.coordinator.CheckpointObserver
 
 /** Tells the listener bus of one start's checkpoints. Events are made on the thread given, one after another: with thousands of partitions that takes a moment, and the coordinator

@@ -2,7 +2,7 @@ package io.snapline.spark.ui
 
 import scala.xml.{Node, NodeSeq}
 
-import io.snapline.checkpoint.CheckpointStatus
+import io.snapline.checkpoint.history.CheckpointStatus
 import io.snapline.spark.settings.UiSettings
 import io.snapline.spark.ui.Html.Column
 

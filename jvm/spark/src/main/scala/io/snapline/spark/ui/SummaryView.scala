@@ -2,7 +2,7 @@ package io.snapline.spark.ui
 
 import scala.xml.{Node, NodeSeq}
 
-import io.snapline.checkpoint.{Percentiles, Summary}
+import io.snapline.checkpoint.history.{Percentiles, Summary}
 import io.snapline.spark.ui.Html.Column
 
 /** How long checkpoints took and how large they were. */

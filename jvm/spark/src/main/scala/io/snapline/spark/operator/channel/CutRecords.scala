@@ -8,7 +8,7 @@ import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods
 
 import io.snapline.error._
-import io.snapline.snapshot.{Frame, FrameReader, FrameWriter}
+import io.snapline.snapshot.format.{Frame, FrameReader, FrameWriter}
 import io.snapline.storage.CheckpointStorage
 
 /** What was noted of one partition in one micro-batch (docs/FORMAT.md section 12): `<batch>/<operator>-<partition>`.
