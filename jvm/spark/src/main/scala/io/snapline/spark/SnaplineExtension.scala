@@ -1,7 +1,7 @@
 package io.snapline.spark
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.execution.streaming.snapline.{BarrierRule, StartRule, StateOnPath}
+import org.apache.spark.sql.execution.streaming.snapline.rules.{BarrierRule, StartRule, StateOnPath}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.snapline.AnyProviderRule
 
 import io.snapline.spark.settings.SparkLineCheck

@@ -10,6 +10,7 @@ import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.UriPassword
 import io.snapline.spark.coordinator.{CheckpointObserver, CheckpointObservers}
 import io.snapline.spark.settings.UiSettings
+import io.snapline.spark.ui.page.Page
 
 /** The Checkpoints tab of one application: made when its first query with checkpoints is started, so that no other application has it. Owns the thread that tells the listener
   * bus. Where Spark has no user interface, what happens still goes to the event log.

@@ -5,6 +5,7 @@ import scala.xml.{Node, NodeSeq}
 import io.snapline.checkpoint.history.CheckpointStatus
 import io.snapline.spark.settings.UiSettings
 import io.snapline.spark.ui.Html.Column
+import io.snapline.spark.ui.page.Request
 
 /** Every checkpoint that is remembered, page by page. */
 private[ui] final class HistoryView(store: CheckpointsStore) extends QueryView {

@@ -3,6 +3,7 @@ package io.snapline.spark.ui
 import scala.xml.{Node, NodeSeq}
 
 import io.snapline.spark.ui.Html.Column
+import io.snapline.spark.ui.page.Request
 
 /** Counts, the latest of each kind, what is under way, and how it went. */
 private[ui] final class OverviewView(store: CheckpointsStore) extends QueryView {

@@ -4,6 +4,7 @@ import scala.xml.{Node, NodeSeq}
 
 import io.snapline.checkpoint.history.{Percentiles, Summary}
 import io.snapline.spark.ui.Html.Column
+import io.snapline.spark.ui.page.Request
 
 /** How long checkpoints took and how large they were. */
 private[ui] final class SummaryView(store: CheckpointsStore) extends QueryView {

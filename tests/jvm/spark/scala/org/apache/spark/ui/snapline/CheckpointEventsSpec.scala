@@ -9,6 +9,7 @@ import io.snapline.spark.ui.UiFixture._
 import org.apache.spark.SparkConf
 import org.apache.spark.scheduler.{SparkListenerApplicationStart, SparkListenerEvent}
 import org.apache.spark.status.{AppHistoryServerPlugin, KVUtils}
+import org.apache.spark.ui.snapline.history.CheckpointsHistoryPlugin
 import org.apache.spark.util.{JsonProtocol, JsonProtocolOptions}
 import org.apache.spark.util.kvstore.{InMemoryStore, RocksDB}
 import org.scalatest.funsuite.AnyFunSuite

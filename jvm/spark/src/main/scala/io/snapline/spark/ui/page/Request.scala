@@ -1,4 +1,4 @@
-package io.snapline.spark.ui
+package io.snapline.spark.ui.page
 
 import java.net.URLEncoder
 import java.nio.charset.StandardCharsets.UTF_8

@@ -1,5 +1,5 @@
 package org.apache.spark.sql.execution.streaming
-package snapline
+package snapline.rules
 
 import io.snapline.spark.coordinator.Checkpointing
 import io.snapline.spark.provider.StartCheck
@@ -9,6 +9,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
+import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 
 /** Sees the plan of every query that is about to start, in the call that starts it: the last moment before Spark writes. */
 final class StartRule(session: SparkSession) extends (LogicalPlan => Unit) {

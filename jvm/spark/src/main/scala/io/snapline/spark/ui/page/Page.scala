@@ -1,4 +1,4 @@
-package io.snapline.spark.ui
+package io.snapline.spark.ui.page
 
 import scala.xml.NodeSeq
 

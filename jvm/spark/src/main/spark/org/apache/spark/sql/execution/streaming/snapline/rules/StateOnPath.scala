@@ -1,5 +1,5 @@
 package org.apache.spark.sql.execution.streaming
-package snapline
+package snapline.rules
 
 import java.util.Locale
 

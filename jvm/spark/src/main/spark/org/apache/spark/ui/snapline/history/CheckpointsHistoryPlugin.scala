@@ -1,5 +1,5 @@
 package org.apache.spark.ui
-package snapline
+package snapline.history
 
 import io.snapline.spark.settings.UiSettings
 import io.snapline.spark.ui.{CheckpointsListener, CheckpointsStore, CheckpointsUi}
@@ -7,6 +7,7 @@ import io.snapline.spark.ui.{CheckpointsListener, CheckpointsStore, CheckpointsU
 import org.apache.spark.SparkConf
 import org.apache.spark.scheduler.SparkListener
 import org.apache.spark.status.{AppHistoryServerPlugin, ElementTrackingStore}
+import org.apache.spark.ui.snapline.CheckpointsTab
 
 /** Makes the tab again from an event log. The history server finds it when our jar is on its class path. */
 final class CheckpointsHistoryPlugin extends AppHistoryServerPlugin {
