@@ -91,6 +91,7 @@ private[spark] final class DriverClaim(
 }
 
 private[spark] object DriverClaim {
+
   /** As long as a driver that lives may take to look: BatchWatch. */
   private[spark] val GraceMs = 2000L
   private val LongestBytes = 10000L

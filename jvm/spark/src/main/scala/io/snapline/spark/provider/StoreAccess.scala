@@ -2,7 +2,6 @@ package io.snapline.spark.provider
 
 import org.apache.spark.sql.execution.streaming.state._
 
-
 /** What every use of a store passes: it must be open, this task's, and the state of that name must be there.
   *
   * The classes of a store are a line of base classes, not parts that call each other: a row takes no step more.

@@ -5,7 +5,6 @@ import org.apache.spark.sql.execution.streaming.state.KeyStateEncoderSpec
 import org.apache.spark.sql.execution.streaming.state.snapline.RegisteredFamilies
 import org.apache.spark.sql.types.StructType
 
-
 /** The writing half of a store. */
 private[provider] abstract class StoreWrites(
     provider: SnaplineProvider,

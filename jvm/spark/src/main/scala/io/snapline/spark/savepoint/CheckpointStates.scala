@@ -5,7 +5,9 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorsUtils.{
   SYMMETRIC_HASH_JOIN_EXEC_OP_NAME, TRANSFORM_WITH_STATE_OP_NAMES
 }
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.{StateVariableType, TransformWithStateOperatorProperties}
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.{
+  StateVariableType, TransformWithStateOperatorProperties
+}
 import org.apache.spark.sql.execution.streaming.state.snapline.OperatorFiles
 import org.apache.spark.sql.internal.SQLConf
 

@@ -9,7 +9,9 @@ import org.apache.spark.api.python.PythonFunction
 import org.apache.spark.sql
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project, UpdateEventTimeWatermarkColumn}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  EventTimeWatermark, LogicalPlan, Project, UpdateEventTimeWatermarkColumn
+}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.classic.{DataFrame, Dataset, SparkSession}
