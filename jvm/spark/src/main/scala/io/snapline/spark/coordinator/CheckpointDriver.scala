@@ -125,7 +125,7 @@ final class CheckpointDriver private[spark] (
     */
   def trigger(savepoint: Boolean, inFlight: Boolean = false): Long = synchronized {
     if (inMemory) requests.refused("state is kept in the driver's memory, and a checkpoint is to outlive it")
-    else if (coordinator == null) requests.refused("the query has not planned a batch yet")
+    else if (coordinator == null) requests.refused("the query has planned no batch with a stateful operator yet; one without such operators has no checkpoints")
     else {
       val (request, actions) = coordinator.requested(
         if (savepoint) CheckpointProperties.Savepoint else settings.retention.properties
