@@ -12,7 +12,9 @@ import io.snapline.checkpoint.coordinator.CheckpointCoordinator
 import io.snapline.checkpoint.history.{CheckpointStatus, Summary}
 import io.snapline.snapshot.format.{UidClock, VersionRef}
 
-/** Plays the checkpoints of a query with many partitions to the tab of an application, and to a coordinator with and without it. */
+/** Plays the checkpoints of a query with many partitions to the tab of an application, and to a coordinator with and
+  * without it.
+  */
 object CheckpointsLoad {
   private val Start = "load"
   private val random = new Random(7)

@@ -14,7 +14,8 @@ import io.snapline.snapshot.store.{StateSettings, StoreFixture, VersionedState}
 import io.snapline.snapshot.upload.{MergedDestination, NearFolder, SnapshotFigures, SnapshotListener}
 import io.snapline.storage.HadoopCheckpointStorage
 
-/** The checkpoint under `resources/merged-fixtures`: two stores with one content, whose handles lie in a merged file that `_metadata` names.
+/** The checkpoint under `resources/merged-fixtures`: two stores with one content, whose handles lie in a merged file
+  * that `_metadata` names.
   *
   * Written once, like the others (`MergedFixture.main`), and never again.
   */

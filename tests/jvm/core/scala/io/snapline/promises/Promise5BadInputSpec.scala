@@ -11,7 +11,8 @@ import io.snapline.snapshot.store._
 import io.snapline.state.KeyedBackend
 import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
 
-/** A wrong schema, path or version gets an error with a code, what was found, and what to do, before anything is written.
+/** A wrong schema, path or version gets an error with a code, what was found, and what to do, before anything is
+  * written.
   *
   * Settings and Spark's side of it are tested with the provider.
   */

@@ -10,7 +10,9 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.storage.CheckpointStorage
 
-/** The rooms of the JVM's half, from the bottom up: a class uses its own room and those before it. docs/contributing.md says what each is for. */
+/** The rooms of the JVM's half, from the bottom up: a class uses its own room and those before it. docs/contributing.md
+  * says what each is for.
+  */
 class RoomsSpec extends AnyFunSuite {
   private val rooms = Seq(
     "io.snapline.error",

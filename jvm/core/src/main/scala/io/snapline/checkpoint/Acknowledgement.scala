@@ -1,6 +1,8 @@
 package io.snapline.checkpoint
 
-/** A store's snapshot for a checkpoint is durable, and the task that took it has ended well. May come twice, late, or from a run that is over. */
+/** A store's snapshot for a checkpoint is durable, and the task that took it has ended well. May come twice, late, or
+  * from a run that is over.
+  */
 final case class Acknowledgement(query: String, run: String, checkpoint: Long, store: StoreId, handle: StateHandle)
 
 /** A store has no snapshot for a checkpoint and will not have one. */

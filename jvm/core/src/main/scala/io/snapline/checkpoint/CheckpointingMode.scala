@@ -10,7 +10,9 @@ object CheckpointingMode {
   /** State is as if each row had been counted once. */
   case object ExactlyOnce extends CheckpointingMode("EXACTLY_ONCE")
 
-  /** A store need not keep to its checkpoint's barrier: its snapshot may hold rows of later batches, which a replay then counts again. */
+  /** A store need not keep to its checkpoint's barrier: its snapshot may hold rows of later batches, which a replay
+    * then counts again.
+    */
   case object AtLeastOnce extends CheckpointingMode("AT_LEAST_ONCE")
 
   val all: Seq[CheckpointingMode] = Seq(ExactlyOnce, AtLeastOnce)

@@ -2,8 +2,9 @@ package io.snapline.checkpoint
 
 import io.snapline.error.InvalidConfiguration
 
-/** How often checkpoints are taken, and what may go wrong with them. Defaults are Flink's, but for `retention`: a Spark query is stopped and started again on its
-  * checkpoint folder all the time, so what it needs for that stays unless the user says otherwise.
+/** How often checkpoints are taken, and what may go wrong with them. Defaults are Flink's, but for `retention`: a Spark
+  * query is stopped and started again on its checkpoint folder all the time, so what it needs for that stays unless the
+  * user says otherwise.
   *
   * @param intervalMs
   *   between two triggers; None: at every barrier

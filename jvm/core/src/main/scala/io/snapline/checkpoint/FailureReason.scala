@@ -3,8 +3,8 @@ package io.snapline.checkpoint
 /** Why a checkpoint came to nothing, or a request for one. Names are Flink's.
   *
   * @param counts
-  *   against the tolerable number: what a restart of the query might mend, or a person has to see. What follows from an end, a restart or a newer
-  *   checkpoint does not count
+  *   against the tolerable number: what a restart of the query might mend, or a person has to see. What follows from an
+  *   end, a restart or a newer checkpoint does not count
   */
 sealed abstract class FailureReason(val name: String, val text: String, val counts: Boolean) {
   override def toString: String = name

@@ -58,7 +58,9 @@ final case class PendingCheckpoint(
 
   def missing: Set[StoreId] = expected.diff(acked.keySet)
 
-  /** Its time is that of the stores: how long a later batch takes that one of them has changes of is not for it to judge. */
+  /** Its time is that of the stores: how long a later batch takes that one of them has changes of is not for it to
+    * judge.
+    */
   def isExpired(nowMs: Long, timeoutMs: Long): Boolean =
     !completing && missing.nonEmpty && committedMs.exists(nowMs - _ > timeoutMs)
 

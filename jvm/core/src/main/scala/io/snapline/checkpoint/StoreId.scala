@@ -2,7 +2,9 @@ package io.snapline.checkpoint
 
 import io.snapline.snapshot.format.VersionRef
 
-/** One store of one partition of one stateful operator. A join has several stores; other operators have one, named `default`. */
+/** One store of one partition of one stateful operator. A join has several stores; other operators have one, named
+  * `default`.
+  */
 final case class StoreId(operator: Long, partition: Int, store: String) {
 
   /** Relative to the checkpoint. */

@@ -2,8 +2,8 @@ package io.snapline.error
 
 /** The root of every error Snapline raises itself.
   *
-  * The kinds are coarse: one for each thing the reader has to do. Code and kind are API; the text is not. The Python package has the same
-  * names (`snapline.errors`).
+  * The kinds are coarse: one for each thing the reader has to do. Code and kind are API; the text is not. The Python
+  * package has the same names (`snapline.errors`).
   *
   * @param code
   *   stable, searchable: `SNAPLINE-DAMAGED`

@@ -1,6 +1,8 @@
 package io.snapline.error
 
-/** Passwords in URIs, as in `ftp://user:password@host/folder`. Nobody who reads an error, a log, the UI or the event log is to see one. */
+/** Passwords in URIs, as in `ftp://user:password@host/folder`. Nobody who reads an error, a log, the UI or the event
+  * log is to see one.
+  */
 private[snapline] object UriPassword {
   private val Password = """(//[^/\s:@]*):[^/\s@]*@""".r
 

@@ -1,6 +1,8 @@
 package io.snapline.keygroup
 
-/** The key groups of one partition: `partition, partition + partitions, …` below maxParallelism (only where `partitions` divides it). */
+/** The key groups of one partition: `partition, partition + partitions, …` below maxParallelism (only where
+  * `partitions` divides it).
+  */
 final case class PartitionGroups(partition: Int, partitions: Int, maxParallelism: Int) {
   require(partitions > 0 && partition >= 0 && partition < partitions, s"partition $partition of $partitions")
 

@@ -2,8 +2,8 @@ package io.snapline.state
 
 /** One named state of one partition: a sorted map of byte strings.
   *
-  * Keys and values are slices of the caller's arrays, copied before a call returns. Arrays that come back are the caller's. A family is used by one
-  * thread at a time.
+  * Keys and values are slices of the caller's arrays, copied before a call returns. Arrays that come back are the
+  * caller's. A family is used by one thread at a time.
   */
 trait ColumnFamily {
   def descriptor: FamilyDescriptor

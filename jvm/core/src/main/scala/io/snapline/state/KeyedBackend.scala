@@ -2,8 +2,8 @@ package io.snapline.state
 
 /** The store of one partition of one operator.
   *
-  * Owned by one `VersionedState`, used by one thread at a time except where a method says otherwise. It knows neither versions nor storage: it takes changes, hands
-  * them to a sink, and lets itself be snapshotted.
+  * Owned by one `VersionedState`, used by one thread at a time except where a method says otherwise. It knows neither
+  * versions nor storage: it takes changes, hands them to a sink, and lets itself be snapshotted.
   */
 trait KeyedBackend extends AutoCloseable {
 
@@ -37,7 +37,9 @@ trait KeyedBackend extends AutoCloseable {
   /** Makes the families those of a version read from storage: creates and removes, sets key counts. */
   def restoreFamilies(families: Seq[(FamilyDescriptor, Long)]): Unit
 
-  /** Sync phase: the state as of now is what `materialize` of the result gives, whatever is changed afterwards. Takes microseconds. */
+  /** Sync phase: the state as of now is what `materialize` of the result gives, whatever is changed afterwards. Takes
+    * microseconds.
+    */
   def snapshot(): PendingSnapshot
 
   /** Any thread. */

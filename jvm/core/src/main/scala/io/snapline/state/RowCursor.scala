@@ -1,6 +1,8 @@
 package io.snapline.state
 
-/** A walk over the rows of a family in the order of their keys. Owned by the caller, who closes it; the backend closes what is left open. */
+/** A walk over the rows of a family in the order of their keys. Owned by the caller, who closes it; the backend closes
+  * what is left open.
+  */
 trait RowCursor extends AutoCloseable {
 
   /** Moves to the next row; false at the end, where the cursor has closed itself. */

@@ -2,8 +2,8 @@ package io.snapline.state
 
 /** Makes the files of a store of rows that nobody has changed since: no version, no changelog, no row table.
   *
-  * Rows come in runs, each of one family and with ascending keys (unsigned order); no key comes twice. Owns its folder until `close`. One
-  * thread.
+  * Rows come in runs, each of one family and with ascending keys (unsigned order); no key comes twice. Owns its folder
+  * until `close`. One thread.
   */
 trait StoreBuilder extends AutoCloseable {
 

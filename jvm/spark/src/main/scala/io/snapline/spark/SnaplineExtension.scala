@@ -7,7 +7,9 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.transformwith
 import io.snapline.spark.settings.SparkLineCheck
 import org.apache.spark.sql.execution.python.snapline.{KeyedProcessStrategy, UniqueUids}
 
-/** Add this class to `spark.sql.extensions` for keyed functions in Python, and to run Spark's transformWithState on Snapline's store. */
+/** Add this class to `spark.sql.extensions` for keyed functions in Python, and to run Spark's transformWithState on
+  * Snapline's store.
+  */
 class SnaplineExtension extends (SparkSessionExtensions => Unit) {
   SparkLineCheck.run()
 

@@ -5,7 +5,9 @@ import scala.util.Random
 
 import io.snapline.checkpoint._
 
-/** A query, its driver, its executors and its folder, in which everything happens in any order, twice, late or not at all; and the promises, which hold after every step. */
+/** A query, its driver, its executors and its folder, in which everything happens in any order, twice, late or not at
+  * all; and the promises, which hold after every step.
+  */
 final class ModelQuery(seed: Long) {
   private val random = new Random(seed)
   private def chance(oneIn: Int): Boolean = random.nextInt(oneIn) == 0
@@ -51,7 +53,9 @@ final class ModelQuery(seed: Long) {
   private val known = mutable.Set.empty[NamedFile]
   private val newest = mutable.Map.empty[StoreId, (Long, Set[NamedFile])]
 
-  /** Merged files, and the checkpoints whose stores have handles there, or might have answered with one: it lives as long, even if in the end none of them counts. */
+  /** Merged files, and the checkpoints whose stores have handles there, or might have answered with one: it lives as
+    * long, even if in the end none of them counts.
+    */
   private val merged = mutable.Map.empty[NamedFile, Set[Long]].withDefaultValue(Set.empty)
   private val committed = mutable.Set.empty[Long]
   private var lastTriggerMs: Option[Long] = None
@@ -136,7 +140,9 @@ final class ModelQuery(seed: Long) {
     }
   }
 
-  /** No batch runs for so long that all that was on its way arrives, and somebody wants what the newest barrier has already. */
+  /** No batch runs for so long that all that was on its way arrives, and somebody wants what the newest barrier has
+    * already.
+    */
   private def repeat(): Unit = if (planned.isEmpty && !over) {
     (0 until 30).foreach { _ =>
       upload()
@@ -400,7 +406,9 @@ final class ModelQuery(seed: Long) {
     assert(coordinator.retained.map(_.id) == found.filterNot(_.properties.isSavepoint).map(_.id))
   }
 
-  /** The newest checkpoint proves damaged, and somebody takes their savepoints elsewhere. The files are left for people to look at. */
+  /** The newest checkpoint proves damaged, and somebody takes their savepoints elsewhere. The files are left for people
+    * to look at.
+    */
   private def setAside(): Unit = {
     val unreported = written.map(math.abs).toSet
     val reported = metadata.keys.filterNot(unreported).toSeq

@@ -7,7 +7,8 @@ import io.snapline.checkpoint.{NamedFile, SharedFile, StateHandle, StoreFile, St
 import io.snapline.snapshot.format.{UidClock, VersionRef}
 import io.snapline.snapshot.merged.MergedPlace
 
-/** The stores of a query on its executors, and the folder they write to. A store uploads one snapshot after another; each reuses files of the one the driver has answered for.
+/** The stores of a query on its executors, and the folder they write to. A store uploads one snapshot after another;
+  * each reuses files of the one the driver has answered for.
   *
   * @param merging
   *   whether executors put handles of several stores into one file
@@ -40,7 +41,8 @@ final class ModelStores(random: Random, merging: Boolean) {
   /** The executors of other runs are gone; what they had uploaded stays. */
   def forgetAllBut(run: String): Unit = lines.keys.filter(_._1 != run).toSeq.foreach(lines.remove)
 
-  /** One upload, or those whose handles go into the same files: the handles to acknowledge, two for a store if a second attempt of the task also came to its end; none if it failed.
+  /** One upload, or those whose handles go into the same files: the handles to acknowledge, two for a store if a second
+    * attempt of the task also came to its end; none if it failed.
     *
     * @param version
     *   the newest that tasks have made

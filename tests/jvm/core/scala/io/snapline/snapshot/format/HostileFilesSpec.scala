@@ -12,8 +12,8 @@ import io.snapline.snapshot.merged.{MergedFile, MergedMember, MergedPlace}
 import io.snapline.state.FamilyDescriptor
 import io.snapline.storage.MemoryStorage
 
-/** Every reader of our files against files that somebody made up, checksums and all: taken, or refused with an error of our own, at once; and whatever a file names
-  * lies in the checkpoint's folder.
+/** Every reader of our files against files that somebody made up, checksums and all: taken, or refused with an error of
+  * our own, at once; and whatever a file names lies in the checkpoint's folder.
   */
 class HostileFilesSpec extends AnyFunSuite {
   private val Mutants = 3000

@@ -7,7 +7,9 @@ import com.fasterxml.jackson.core.{JsonFactory, StreamWriteConstraints}
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
-/** JSON that a reader knows, with one to three things in it that were not meant: numbers that are lengths, texts that become names of files. */
+/** JSON that a reader knows, with one to three things in it that were not meant: numbers that are lengths, texts that
+  * become names of files.
+  */
 final class HostileJson(chance: Random) {
 
   /** Writes what is nested deeper than a reader takes: two deep changes, one in the other, are. */

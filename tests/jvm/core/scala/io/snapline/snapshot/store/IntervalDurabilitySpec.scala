@@ -15,7 +15,9 @@ import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener, SnapshotPool}
 import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
 
-/** Versions that are durable in the executor's folder only, and the checkpoints between them (docs/notes/004-checkpoints.md). */
+/** Versions that are durable in the executor's folder only, and the checkpoints between them
+  * (docs/notes/004-checkpoints.md).
+  */
 abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite with Eventually {
 
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(30, Seconds), Span(10, Millis))

@@ -16,7 +16,9 @@ class RetentionSpec extends AnyFunSuite {
   private val day = TimeUnit.DAYS.toMillis(1)
   private val today = 1000 * day
 
-  /** Versions one after another, with snapshots of the given ones; every snapshot has a table file of its own and one all have. */
+  /** Versions one after another, with snapshots of the given ones; every snapshot has a table file of its own and one
+    * all have.
+    */
   private final class Store(versions: Int, snapshots: Set[Int]) {
     val storage = new MemoryStorage
     val clock = new UidClock(() => today)
@@ -88,7 +90,8 @@ class RetentionSpec extends AnyFunSuite {
     for (remembered <- Seq(true, false)) {
       val store = new Store(20, Set(3, 7, 11, 15))
       store.cleanUp(retain = 2, awaited = 7, remembered = remembered)
-      // What is remembered of version 7 is the snapshot that it names; by reading, its own is found, which version 8 names.
+      // What is remembered of version 7 is the snapshot that it names; by reading, its own is found, which version 8
+      // names.
       val base = if (remembered) 3L else 7L
       assert(store.versions == (base to 20L).toSet && store.tables(store.own(7)))
       store.cleanUp(retain = 2, remembered = remembered)

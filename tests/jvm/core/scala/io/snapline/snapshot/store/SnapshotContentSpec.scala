@@ -8,7 +8,9 @@ import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener}
 import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
 
-/** What settings put into a version's files: a changelog or none, table files of their own or in the handle, earlier ones or new. */
+/** What settings put into a version's files: a changelog or none, table files of their own or in the handle, earlier
+  * ones or new.
+  */
 class SnapshotContentSpec extends AnyFunSuite {
   private val seldom = SnapshotPolicy(minChangelogs = 1000)
 

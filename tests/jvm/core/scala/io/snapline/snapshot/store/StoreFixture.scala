@@ -15,7 +15,8 @@ import io.snapline.state.{KeyedBackend, LocalFolder}
 import io.snapline.state.rowtable.PageMemory
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage, MemoryStorage}
 
-/** A store in a temporary folder, and as many processes' views of it as a test needs. Owned by the test, which closes it.
+/** A store in a temporary folder, and as many processes' views of it as a test needs. Owned by the test, which closes
+  * it.
   *
   * @param faulty
   *   whether views see the faults of the storage's plan

@@ -15,9 +15,11 @@ import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener}
 import io.snapline.state.{ColumnFamily, RowCursor}
 import io.snapline.storage.CheckpointStorage
 
-/** Random operations, commits, aborts, reloads, clean-ups and other executors against a plain map, in both of Spark's checkpoint formats.
+/** Random operations, commits, aborts, reloads, clean-ups and other executors against a plain map, in both of Spark's
+  * checkpoint formats.
   *
-  * More of it, in the sbt shell: `set core / Test / javaOptions += "-Dsnapline.test.runs=100"`. A failure names the seed it began with.
+  * More of it, in the sbt shell: `set core / Test / javaOptions += "-Dsnapline.test.runs=100"`. A failure names the
+  * seed it began with.
   */
 abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with ScalaCheckPropertyChecks {
   import StoreModelSpec._

@@ -385,7 +385,8 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     val counted = new Counted(checkpoint)
     runOnce(checkpoint, counted, 0 until 70)
     runOnce(other, new Counted(other), Seq(0))
-    // Another attempt at the same version, with another content; it was made later and sorts after the one that is named.
+    // Another attempt at the same version, with another content; it was made later and sorts after the one that is
+    // named.
     stateFiles(other, ".handle").concat(stateFiles(other, ".sst")).foreach { file =>
       val target = new java.io.File(file.replace(other, checkpoint)).toPath
       Files.createDirectories(target.getParent)

@@ -13,7 +13,9 @@ import io.snapline.spark.protocol.{DriverMemoryStorage, DriverMessage}
 import io.snapline.spark.protocol.DriverMessage._
 import io.snapline.storage.{CheckpointStorage, Fault, FaultPlan}
 
-/** Stores in a driver's memory, over a channel that loses messages, answers, or halves of what they carry. A driver that ends takes its files along: here it lives. */
+/** Stores in a driver's memory, over a channel that loses messages, answers, or halves of what they carry. A driver
+  * that ends takes its files along: here it lives.
+  */
 final class InDriverMemory extends TestStorage {
   private val memory = new DriverMemory
   private val plan = new AtomicReference[FaultPlan](FaultPlan.none)

@@ -15,7 +15,8 @@ import io.snapline.spark.operator.exchange.{Frame, FrameBuilder, PartReader, Par
 import io.snapline.spark.operator.state.{StateExchange, Timers}
 import io.snapline.spark.operator.task.TaskSetup
 
-/** Plays the Python worker for KeyedProgram, on a thread of its own, and checks the order the protocol demands. State 0 is a value, 1 a list, 2 a map.
+/** Plays the Python worker for KeyedProgram, on a thread of its own, and checks the order the protocol demands. State 0
+  * is a value, 1 a list, 2 a map.
   *
   * @param stops
   *   asked before each row but the first, where a worker has a time limit: whether it is over

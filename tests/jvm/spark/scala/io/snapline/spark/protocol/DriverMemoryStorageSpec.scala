@@ -141,7 +141,9 @@ object DriverMemoryStorageSpec {
   }
 }
 
-/** The store model on `MemoryStateBackend`. Deletes that come twice would tell their caller that there was nothing: these come once. */
+/** The store model on `MemoryStateBackend`. Deletes that come twice would tell their caller that there was nothing:
+  * these come once.
+  */
 class StoreModelInDriverMemorySpec extends StoreModelOn(TestBackend.HashMap) {
   override protected def storage(files: CheckpointStorage): CheckpointStorage = {
     val memory = new DriverMemory

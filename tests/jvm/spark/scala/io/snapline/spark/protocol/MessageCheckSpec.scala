@@ -10,7 +10,9 @@ import io.snapline.checkpoint._
 import io.snapline.snapshot.format.VersionRef
 import io.snapline.snapshot.merged.MergedPlace
 
-/** What executors send passes; what would become a path outside a store, an array without end or a missing field does not, whatever bytes it was made from. */
+/** What executors send passes; what would become a path outside a store, an array without end or a missing field does
+  * not, whatever bytes it was made from.
+  */
 class MessageCheckSpec extends AnyFunSuite {
   import DriverMessage._
 

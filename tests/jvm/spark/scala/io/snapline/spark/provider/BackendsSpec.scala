@@ -56,7 +56,9 @@ class BackendsSpec extends AnyFunSuite {
 
   private val memory = Type -> "MemoryStateBackend"
 
-  /** No query plans the stores of these tests, so there is no coordinator of Spark's to hear of their commits and snapshots. */
+  /** No query plans the stores of these tests, so there is no coordinator of Spark's to hear of their commits and
+    * snapshots.
+    */
   private def inMemory(fixture: ProviderFixture, more: (String, String)*): SnaplineStateStoreProvider = {
     val silent = Seq(
       "spark.sql.streaming.stateStore.commitValidation.enabled" -> "false",

@@ -17,7 +17,8 @@ import org.apache.spark.util.SerializableConfiguration
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.operator.state.{OperatorStateSpec, Timers, TtlIndex}
 
-/** The state of an operator that has every kind there is, in a checkpoint folder without a query; and a look at what is in such folders, to the byte.
+/** The state of an operator that has every kind there is, in a checkpoint folder without a query; and a look at what is
+  * in such folders, to the byte.
   *
   * @param conf
   *   settings of the query

@@ -106,7 +106,8 @@ private[checkpoint] final class Acknowledgements(
     released.deletions
   }
 
-  /** What their next snapshots cannot be built on, now that these stores have answered, or that nobody waits for them. */
+  /** What their next snapshots cannot be built on, now that these stores have answered, or that nobody waits for them.
+    */
   def prune(stores: Set[StoreId]): Seq[Action] = {
     val released = new Released(files)
     stores.foreach { store =>

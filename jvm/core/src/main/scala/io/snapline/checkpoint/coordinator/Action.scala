@@ -4,7 +4,8 @@ import io.snapline.checkpoint.{FailureReason, NamedFile, PendingCheckpoint}
 
 /** What the driver has to do, in the order given, on one thread.
   *
-  * No action may overtake an earlier one: files are released to a `Delete` only because the one before it has taken away the metadata that named them.
+  * No action may overtake an earlier one: files are released to a `Delete` only because the one before it has taken
+  * away the metadata that named them.
   */
 sealed trait Action
 
@@ -13,14 +14,17 @@ object Action {
   /** See that all the checkpoint names is there, write its metadata, and report `metadataWritten` or `writeFailed`. */
   final case class Complete(checkpoint: PendingCheckpoint) extends Action
 
-  /** The checkpoint is given up; those who asked for it hear of it. Its uploads may stop; the rest of its acknowledgements will find their way. */
+  /** The checkpoint is given up; those who asked for it hear of it. Its uploads may stop; the rest of its
+    * acknowledgements will find their way.
+    */
   final case class Abort(checkpoint: PendingCheckpoint, reason: FailureReason, message: String) extends Action
 
   /** A request that will not be fulfilled. */
   final case class Refuse(request: Long, reason: FailureReason) extends Action
 
-  /** Remove files that nothing names any more: the metadata first, then the handles, or merged files of handles, then the table files. A file that is not there is no
-    * failure. When the metadata cannot be removed nothing else may be, here and in every later `Delete`, until it is.
+  /** Remove files that nothing names any more: the metadata first, then the handles, or merged files of handles, then
+    * the table files. A file that is not there is no failure. When the metadata cannot be removed nothing else may be,
+    * here and in every later `Delete`, until it is.
     *
     * @param metadata
     *   the checkpoint's `_metadata` goes; it may not be there, or only in part

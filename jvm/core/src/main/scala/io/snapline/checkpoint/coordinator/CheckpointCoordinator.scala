@@ -3,13 +3,16 @@ package io.snapline.checkpoint.coordinator
 import io.snapline.checkpoint._
 import io.snapline.checkpoint.history.CheckpointHistory
 
-/** Decides about the checkpoints of one query: when one is triggered, when it is complete, what is given up and what is deleted.
+/** Decides about the checkpoints of one query: when one is triggered, when it is complete, what is given up and what is
+  * deleted.
   *
-  * A state machine without threads, clock or files: each event takes the time and returns what is to be done. The driver calls it from several threads under one lock, and does the actions in
-  * the order given; `Complete` comes back as `metadataWritten` or `writeFailed`, and until then that checkpoint can be neither given up nor forgotten: it may
+  * A state machine without threads, clock or files: each event takes the time and returns what is to be done. The
+  * driver calls it from several threads under one lock, and does the actions in the order given; `Complete` comes back
+  * as `metadataWritten` or `writeFailed`, and until then that checkpoint can be neither given up nor forgotten: it may
   * exist already.
   *
-  * It keeps which files may be deleted (`SharedFileRegistry`). Files that were never acknowledged are unknown to it, and it leaves them alone.
+  * It keeps which files may be deleted (`SharedFileRegistry`). Files that were never acknowledged are unknown to it,
+  * and it leaves them alone.
   *
   * @param query
   *   id of the query, as Spark keeps it in the checkpoint folder
@@ -43,12 +46,15 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
 
   private def isRunning: Boolean = run.isRunning
 
-  /** A run begins, the first or one after a failure: nothing that was in progress can complete any more, except what is being written.
+  /** A run begins, the first or one after a failure: nothing that was in progress can complete any more, except what is
+    * being written.
     *
-    * Nothing more than the number retained is removed before the next checkpoint completes: what was found may prove damaged.
+    * Nothing more than the number retained is removed before the next checkpoint completes: what was found may prove
+    * damaged.
     *
     * @param found
-    *   every sound checkpoint in the query's folder; one that was completed before and is not among them was set aside, and its files are left alone
+    *   every sound checkpoint in the query's folder; one that was completed before and is not among them was set aside,
+    *   and its files are left alone
     * @param highestId
     *   greatest number of a checkpoint in the folder, whole or not
     * @param restored
@@ -84,7 +90,8 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     over ++ released.deletions
   }
 
-  /** A batch is planned whose stores are `expected`; returns the checkpoint to be taken at its end. Planned again in the same run, it is the same barrier.
+  /** A batch is planned whose stores are `expected`; returns the checkpoint to be taken at its end. Planned again in
+    * the same run, it is the same barrier.
     *
     * @param mayBeAhead
     *   those of them that may answer with a snapshot of a later batch, if it is not a savepoint
@@ -130,19 +137,24 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     pending.put(triggered)
   }
 
-  /** The newest checkpoint that a store may answer at this barrier or a later one; the answer counts for older ones as well. */
+  /** The newest checkpoint that a store may answer at this barrier or a later one; the answer counts for older ones as
+    * well.
+    */
   def owed: Option[Long] = if (isRunning) pending.owed else None
 
   /** The newest batch, if its commit was not heard of. */
   def uncommitted: Option[Long] = barriers.uncommitted.filter(_ => isRunning)
 
-  /** Checkpoints in progress whose batches are all committed: only stores, or the write of the metadata, are waited for. */
+  /** Checkpoints in progress whose batches are all committed: only stores, or the write of the metadata, are waited
+    * for.
+    */
   def finishing: Seq[PendingCheckpoint] = inProgress.filter(_.newestBatch <= barriers.committed)
 
   /** The newest barrier, if its batch is committed and no checkpoint was triggered of it. */
   def lagging: Option[Barrier] = barriers.lagging.filter(_ => isRunning)
 
-  /** Nothing runs, and the stores of the newest barrier are there still: returns the checkpoint to be taken of what they hold, if one is due. A barrier has one such attempt.
+  /** Nothing runs, and the stores of the newest barrier are there still: returns the checkpoint to be taken of what
+    * they hold, if one is due. A barrier has one such attempt.
     *
     * @param last
     *   no batch follows, so that it is due whatever the interval is
@@ -155,7 +167,8 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       (properties, asked) <- schedule.due(pending.size, nowMs, last, savepoints)
     } yield pending.put(trigger(barrier, properties, asked, nowMs).copy(afterCommit = true))
 
-  /** No batch follows the newest barrier, and it has a checkpoint already: what people wait for is of the same snapshots, for no store makes one twice.
+  /** No batch follows the newest barrier, and it has a checkpoint already: what people wait for is of the same
+    * snapshots, for no store makes one twice.
     *
     * @param pauseMs
     *   since its commit
@@ -178,14 +191,17 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       pending.completeIfReady(same, barriers.committed)
     }).flatten
 
-  /** A person asks for a checkpoint, and gets a number to recognize it by. It is triggered at the next barrier, however recent the last one is. */
+  /** A person asks for a checkpoint, and gets a number to recognize it by. It is triggered at the next barrier, however
+    * recent the last one is.
+    */
   def requested(properties: CheckpointProperties): (Long, Seq[Action]) = {
     val (request, refusal) = schedule.requested(properties, isRunning)
     (request, refusal.map(Action.Refuse(request, _)).toSeq)
   }
 
-  /** The answer to an acknowledgement, asked for right after it was taken: whether the store's next snapshot may reuse the files of this one. A store that was told no, or not
-    * told, uploads all of them anew. The only other snapshot it may build on is the one the run was restored from.
+  /** The answer to an acknowledgement, asked for right after it was taken: whether the store's next snapshot may reuse
+    * the files of this one. A store that was told no, or not told, uploads all of them anew. The only other snapshot it
+    * may build on is the one the run was restored from.
     */
   def mayReuse(ack: Acknowledgement): Boolean = acknowledgements.mayReuse(ack)
 
@@ -257,7 +273,9 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       over ++ released.deletions
     }
 
-  /** A person does away with a completed checkpoint or a savepoint. What a store's next snapshot builds on stays until then. */
+  /** A person does away with a completed checkpoint or a savepoint. What a store's next snapshot builds on stays until
+    * then.
+    */
   def disposed(id: Long): Seq[Action] = completed.get(id).toSeq.flatMap { checkpoint =>
     val released = new Released(files)
     discard(checkpoint, released)
@@ -289,7 +307,9 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     (Action.Abort(leftOver(p, reason), reason, message) +: released.deletions) ++ acknowledgements.prune(p.missing)
   }
 
-  /** A batch that begins while a checkpoint is taken of the one before is nobody's failure: who asked for it gets the next barrier's. */
+  /** A batch that begins while a checkpoint is taken of the one before is nobody's failure: who asked for it gets the
+    * next barrier's.
+    */
   private def leftOver(p: PendingCheckpoint, reason: FailureReason): PendingCheckpoint =
     if (p.afterCommit && !reason.counts && isRunning) {
       schedule.takeBack(p)

@@ -40,7 +40,8 @@ private[checkpoint] final class CompletedCheckpoints {
 
   def remove(id: Long): Unit = all -= id
 
-  /** The batch below which no replay begins, if it is a later one than the last time: one begins behind the oldest that is retained.
+  /** The batch below which no replay begins, if it is a later one than the last time: one begins behind the oldest that
+    * is retained.
     *
     * @param completing
     *   batches of checkpoints that are being written: one of them may become it

@@ -4,7 +4,9 @@ import scala.collection.mutable
 
 import io.snapline.checkpoint.{CheckpointProperties, FailureReason}
 
-/** Decides when failed checkpoints fail the query, as Flink does: so many in a row, each counted once, none that is older than the last success. */
+/** Decides when failed checkpoints fail the query, as Flink does: so many in a row, each counted once, none that is
+  * older than the last success.
+  */
 private[checkpoint] final class FailureCounter(tolerable: Int) {
   private val counted = mutable.HashSet.empty[Long]
   private var lastSuccess = 0L

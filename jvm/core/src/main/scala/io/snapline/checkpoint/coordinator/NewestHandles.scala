@@ -6,11 +6,13 @@ import scala.collection.mutable
 import io.snapline.checkpoint.{NamedFile, StateHandle, StoreId}
 import io.snapline.snapshot.format.VersionRef
 
-/** The newest snapshot each store has acknowledged in this run, whether or not its checkpoint came to something: the store's next snapshot reuses its table
-  * files. Newest is what was triggered last: versions go back when an older checkpoint is restored.
+/** The newest snapshot each store has acknowledged in this run, whether or not its checkpoint came to something: the
+  * store's next snapshot reuses its table files. Newest is what was triggered last: versions go back when an older
+  * checkpoint is restored.
   *
-  * Only one attempt of a task counts, and only the one that is told so may build on its snapshot (`isBase`). An older snapshot stays while a checkpoint between the two
-  * is still to be acknowledged: acknowledgements may overtake each other, and that one may have been built on the older.
+  * Only one attempt of a task counts, and only the one that is told so may build on its snapshot (`isBase`). An older
+  * snapshot stays while a checkpoint between the two is still to be acknowledged: acknowledgements may overtake each
+  * other, and that one may have been built on the older.
   */
 private[checkpoint] final class NewestHandles(files: SharedFileRegistry) {
   private val stores = mutable.HashMap.empty[StoreId, TreeMap[Long, VersionRef]].withDefaultValue(TreeMap.empty)
@@ -23,7 +25,8 @@ private[checkpoint] final class NewestHandles(files: SharedFileRegistry) {
       files.hold(Holder.OfStore(store, checkpoint), handle.owns(store))
     }
 
-  /** Lets go of what the store's next snapshot cannot be built on; returns the files that are free now, and the checkpoints they were acknowledged for.
+  /** Lets go of what the store's next snapshot cannot be built on; returns the files that are free now, and the
+    * checkpoints they were acknowledged for.
     *
     * @param awaited
     *   the oldest checkpoint in progress that the store has not acknowledged

@@ -6,7 +6,8 @@ import io.snapline.checkpoint.NamedFile
 
 /** Gathers what one event has set free, in the order it came free, and turns it into deletions.
   *
-  * A file comes free when its last holder lets it go, so it stands with that one: a checkpoint's metadata is always gone before a file it named.
+  * A file comes free when its last holder lets it go, so it stands with that one: a checkpoint's metadata is always
+  * gone before a file it named.
   */
 private[checkpoint] final class Released(files: SharedFileRegistry) {
   private val entries = mutable.ArrayBuffer.empty[(Long, Boolean, Seq[NamedFile])]

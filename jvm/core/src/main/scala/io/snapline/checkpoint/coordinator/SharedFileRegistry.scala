@@ -17,7 +17,8 @@ object Holder {
   final case class OfStore(store: StoreId, checkpoint: Long) extends Holder
 }
 
-/** Counts who names which file of a query's stores; a file nobody names may go. Promise 2 rests on this class: it owns no files, but nothing else says what is deleted.
+/** Counts who names which file of a query's stores; a file nobody names may go. Promise 2 rests on this class: it owns
+  * no files, but nothing else says what is deleted.
   *
   * A file that was never held is none of its business: it may belong to an upload under way.
   */

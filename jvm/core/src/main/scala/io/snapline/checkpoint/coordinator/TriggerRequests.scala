@@ -2,7 +2,9 @@ package io.snapline.checkpoint.coordinator
 
 import io.snapline.checkpoint.CheckpointProperties
 
-/** People's requests that wait for a barrier. They come before periodic checkpoints: savepoints first, then forced ones, then the oldest. */
+/** People's requests that wait for a barrier. They come before periodic checkpoints: savepoints first, then forced
+  * ones, then the oldest.
+  */
 private[checkpoint] final class TriggerRequests {
   import TriggerRequests._
 
@@ -21,7 +23,8 @@ private[checkpoint] final class TriggerRequests {
 
   def add(request: Long, properties: CheckpointProperties): Unit = waiting :+= Request(request, properties)
 
-  /** Takes the next to be fulfilled at this barrier, with all that ask for the very same. The pause does not hold it up, the number in progress only if it is not forced.
+  /** Takes the next to be fulfilled at this barrier, with all that ask for the very same. The pause does not hold it
+    * up, the number in progress only if it is not forced.
     *
     * @param full
     *   as many checkpoints are in progress as there may be

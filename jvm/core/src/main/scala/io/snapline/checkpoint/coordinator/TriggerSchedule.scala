@@ -19,7 +19,8 @@ private[checkpoint] final class TriggerSchedule(settings: CoordinatorSettings) {
     (request, refusal)
   }
 
-  /** What it returns is triggered. A savepoint does not stand in for the periodic checkpoint, what else a person asks for does.
+  /** What it returns is triggered. A savepoint does not stand in for the periodic checkpoint, what else a person asks
+    * for does.
     *
     * @param last
     *   there is no later one to wait for

@@ -2,7 +2,9 @@ package io.snapline.checkpoint.history
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-/** What one checkpoint took and came to. Milliseconds, bytes; a time that has not come is -1. The one place that knows the members of Flink's REST interface for it. */
+/** What one checkpoint took and came to. Milliseconds, bytes; a time that has not come is -1. The one place that knows
+  * the members of Flink's REST interface for it.
+  */
 trait CheckpointFigures {
   def id: Long
   def statusName: String

@@ -6,7 +6,9 @@ import com.fasterxml.jackson.databind.ObjectMapper
 
 import io.snapline.checkpoint.{CompletedCheckpoint, FailureReason, PendingCheckpoint}
 
-/** The last checkpoints of a query and figures over all of them since this coordinator began. The coordinator's thread writes; any thread reads `snapshot`. */
+/** The last checkpoints of a query and figures over all of them since this coordinator began. The coordinator's thread
+  * writes; any thread reads `snapshot`.
+  */
 final class CheckpointHistory(remembered: Int = CheckpointHistory.Remembered) {
   import CheckpointHistory.Snapshot
 

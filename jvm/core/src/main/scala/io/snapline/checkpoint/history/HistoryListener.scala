@@ -1,6 +1,8 @@
 package io.snapline.checkpoint.history
 
-/** Hears of every change to a query's history, in order. Called on the coordinator's thread, under its owner's lock: it must neither block nor throw. */
+/** Hears of every change to a query's history, in order. Called on the coordinator's thread, under its owner's lock: it
+  * must neither block nor throw.
+  */
 trait HistoryListener {
 
   /** Triggered, acknowledged by one more store, completed or failed.

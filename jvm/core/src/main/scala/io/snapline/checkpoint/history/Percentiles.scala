@@ -1,6 +1,8 @@
 package io.snapline.checkpoint.history
 
-/** Percentiles of some values: the smallest value that the given share of all does not exceed. Of no values all are zero. */
+/** Percentiles of some values: the smallest value that the given share of all does not exceed. Of no values all are
+  * zero.
+  */
 final class Percentiles private (sorted: Array[Long]) {
   def apply(share: Double): Long =
     if (sorted.isEmpty) 0 else sorted(math.max(0, math.ceil(share * sorted.length).toInt - 1))

@@ -3,8 +3,8 @@ package io.snapline.snapshot.format
 import io.snapline.state.ChangeSink
 import io.snapline.storage.CheckpointStorage
 
-/** Writes one changelog while its version is being made. Owns the file; it is created with the first block, so a version that is aborted
-  * early leaves nothing. One thread.
+/** Writes one changelog while its version is being made. Owns the file; it is created with the first block, so a
+  * version that is aborted early leaves nothing. One thread.
   *
   * @param kept
   *   false: changes are counted and not written

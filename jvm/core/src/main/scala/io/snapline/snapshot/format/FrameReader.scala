@@ -140,7 +140,9 @@ private[snapline] final class FrameReader(
 private[snapline] object FrameReader {
   val ReadAtOnce: Long = 16L << 20
 
-  /** Spark's changelogs begin with the frame of their codec (LZ4, Zstandard, Snappy, LZF), its snapshots with that of a zip file. */
+  /** Spark's changelogs begin with the frame of their codec (LZ4, Zstandard, Snappy, LZF), its snapshots with that of a
+    * zip file.
+    */
   private def foreign(header: Array[Byte]): Boolean = {
     val text = new String(header, 0, 8, "ISO-8859-1")
     Seq(

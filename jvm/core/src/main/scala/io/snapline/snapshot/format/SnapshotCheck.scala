@@ -2,8 +2,8 @@ package io.snapline.snapshot.format
 
 import io.snapline.storage.CheckpointStorage
 
-/** Whether a snapshot is in storage as a whole: the handle passes its checks and every table file it names is there with its length. Reads no table file: their
-  * checksums are compared when they are loaded.
+/** Whether a snapshot is in storage as a whole: the handle passes its checks and every table file it names is there
+  * with its length. Reads no table file: their checksums are compared when they are loaded.
   */
 final class SnapshotCheck(storage: CheckpointStorage) {
 

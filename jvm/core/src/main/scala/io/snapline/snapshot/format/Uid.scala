@@ -4,7 +4,8 @@ import java.security.SecureRandom
 import java.util.UUID
 import java.util.concurrent.atomic.AtomicLong
 
-/** Makes uids: UUIDs of version 7 whose time never runs backwards within what this clock has made or seen (docs/FORMAT.md section 1).
+/** Makes uids: UUIDs of version 7 whose time never runs backwards within what this clock has made or seen
+  * (docs/FORMAT.md section 1).
   *
   * Any thread.
   *

@@ -12,9 +12,11 @@ import io.snapline.error.StorageFailure
 import io.snapline.snapshot.format.{Frame, FrameWriter, UidClock, VersionRef}
 import io.snapline.storage.CheckpointStorage
 
-/** Puts the handles that the stores of an executor make for one checkpoint of a query into one file, or a few (docs/notes/008-file-merging.md).
+/** Puts the handles that the stores of an executor make for one checkpoint of a query into one file, or a few
+  * (docs/notes/008-file-merging.md).
   *
-  * Owns a thread, which writes, runs what waits for a handle, and ends when idle. Nobody who hands a handle over waits for it. Any thread.
+  * Owns a thread, which writes, runs what waits for a handle, and ends when idle. Nobody who hands a handle over waits
+  * for it. Any thread.
   *
   * @param storage
   *   the folder `snapline/merged` of the query

@@ -5,7 +5,9 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import io.snapline.snapshot.format.{Frame, HandleMeta, VersionRef}
 import io.snapline.snapshot.format.JsonMembers._
 
-/** Where a handle is that lies in a merged file: the file has the handle's version and this uid, and the handle's bytes begin at the offset. */
+/** Where a handle is that lies in a merged file: the file has the handle's version and this uid, and the handle's bytes
+  * begin at the offset.
+  */
 final case class MergedPlace(uid: String, offset: Long) {
   def fileOf(handle: VersionRef): VersionRef = VersionRef(handle.version, uid)
 }

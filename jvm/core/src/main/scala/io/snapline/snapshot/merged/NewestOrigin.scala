@@ -4,7 +4,9 @@ import io.snapline.error.{CheckpointDamaged, NotACheckpoint, StateNotFound, Unsu
 import io.snapline.snapshot.format.{Origin, StateFiles, StoreFolder, VersionRef}
 import io.snapline.storage.{ArrayStorage, CheckpointStorage}
 
-/** Under which settings state was written, as its newest file says that can be read. Reads one file, or a few where the newest are damaged: whoever loads them says so. */
+/** Under which settings state was written, as its newest file says that can be read. Reads one file, or a few where the
+  * newest are damaged: whoever loads them says so.
+  */
 object NewestOrigin {
   private val Tries = 5
 

@@ -13,7 +13,9 @@ import io.snapline.storage.CheckpointStorage
   */
 final class SnapshotSearch(storage: CheckpointStorage, store: String, merged: MergedFiles, files: Seq[MergedFile]) {
 
-  /** Those that a run has made whole. None while one of the version cannot be read: it may be on its way, and the one that counts. */
+  /** Those that a run has made whole. None while one of the version cannot be read: it may be on its way, and the one
+    * that counts.
+    */
   def of(version: Long, run: String): Seq[StoredHandle] =
     try {
       val own = StoreFolder.list(storage).handles.toSeq.filter(_._1.version == version)

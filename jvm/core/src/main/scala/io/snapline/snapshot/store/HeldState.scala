@@ -5,8 +5,8 @@ import java.util.concurrent.TimeUnit
 import io.snapline.snapshot.format.{ChangelogMeta, HandleMeta, TableFile, VersionRef}
 import io.snapline.state.KeyedBackend
 
-/** The version a backend holds, and where it comes from. Owned by one [[VersionedState]], whose thread commits; a snapshot notes its end from a thread of the
-  * pool, hence the lock. Owns the backend.
+/** The version a backend holds, and where it comes from. Owned by one [[VersionedState]], whose thread commits; a
+  * snapshot notes its end from a thread of the pool, hence the lock. Owns the backend.
   *
   * @param loaded
   *   the version Spark asked for

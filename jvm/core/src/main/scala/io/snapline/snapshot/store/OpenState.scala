@@ -2,7 +2,8 @@ package io.snapline.snapshot.store
 
 import io.snapline.snapshot.format.{Origin, VersionRef}
 
-/** A state that one [[VersionedState]] has left as it is, loaded and committed, for another one of the same store. Whoever has it takes it over or closes it.
+/** A state that one [[VersionedState]] has left as it is, loaded and committed, for another one of the same store.
+  * Whoever has it takes it over or closes it.
   *
   * @param origin
   *   of the one that left it

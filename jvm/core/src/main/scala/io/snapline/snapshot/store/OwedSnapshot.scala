@@ -5,8 +5,9 @@ import scala.util.control.NonFatal
 import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener, SnapshotPool}
 
-/** The snapshot that a store owes a checkpoint under AT_LEAST_ONCE: of the version of its barrier or of any later one. It is made when a thread of the pool is free and no task uses
-  * the store; where a task does, at the end of that task. So none waits for another, and one that comes late counts for all checkpoints up to then.
+/** The snapshot that a store owes a checkpoint under AT_LEAST_ONCE: of the version of its barrier or of any later one.
+  * It is made when a thread of the pool is free and no task uses the store; where a task does, at the end of that task.
+  * So none waits for another, and one that comes late counts for all checkpoints up to then.
   *
   * Whoever uses the store says `begin` before its first change and `committed` or `end` after its last. Any thread.
   */

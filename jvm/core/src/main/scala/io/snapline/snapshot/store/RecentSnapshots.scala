@@ -4,7 +4,8 @@ import java.util.{Map => JavaMap, TreeMap}
 
 import io.snapline.snapshot.format.VersionRef
 
-/** Which snapshot each of the newest versions of a line names, so that clean-up need not read their changelogs. A row of versions that name the same one is one entry.
+/** Which snapshot each of the newest versions of a line names, so that clean-up need not read their changelogs. A row
+  * of versions that name the same one is one entry.
   *
   * Bounded whatever the number of versions is that are kept: clean-up reads what this has forgotten. Any thread.
   */

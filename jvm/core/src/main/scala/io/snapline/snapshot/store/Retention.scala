@@ -8,7 +8,8 @@ import io.snapline.error.SnaplineException
 import io.snapline.snapshot.format.{HandleMeta, StateFiles, StoreFolder, TableFile, VersionRef}
 import io.snapline.storage.{CheckpointStorage, StoredFile}
 
-/** Clean-up of one store's folder (docs/FORMAT.md section 7): removes what loading any of the newest versions does not take.
+/** Clean-up of one store's folder (docs/FORMAT.md section 7): removes what loading any of the newest versions does not
+  * take.
   *
   * @param pinned
   *   what checkpoints name; asked only when something is about to go
@@ -132,7 +133,8 @@ private[snapshot] final class Retention(
     }
 }
 
-/** What checkpoints of a query name of one store. The table files are told apart from the handles: those may lie in merged files.
+/** What checkpoints of a query name of one store. The table files are told apart from the handles: those may lie in
+  * merged files.
   *
   * @param tables
   *   by their names in the store's folder

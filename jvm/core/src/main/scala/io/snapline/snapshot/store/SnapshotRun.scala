@@ -12,7 +12,8 @@ import io.snapline.snapshot.upload.{HandleDestination, LocalBackup, SnapshotFigu
 import io.snapline.state.{LocalFolder, LocalSnapshot}
 import io.snapline.storage.CheckpointStorage
 
-/** One snapshot of the version just committed: making this object is the sync phase, `run` and `acknowledge` are the async phase.
+/** One snapshot of the version just committed: making this object is the sync phase, `run` and `acknowledge` are the
+  * async phase.
   *
   * Owns the local files until the handle is durable. `run` wants the held state's snapshot claimed, and gives it back.
   *
@@ -60,7 +61,9 @@ private[snapshot] final class SnapshotRun(
     }
   }
 
-  /** For a checkpoint: waits its turn, and says how it went, maybe after it has returned. Returns what has gone wrong by then. */
+  /** For a checkpoint: waits its turn, and says how it went, maybe after it has returned. Returns what has gone wrong
+    * by then.
+    */
   def acknowledge(to: SnapshotListener, syncMs: Long): Option[Exception] = {
     held.claimSnapshotWaiting()
     var failure: Option[Exception] = None

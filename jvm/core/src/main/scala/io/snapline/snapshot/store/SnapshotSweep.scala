@@ -6,7 +6,9 @@ import io.snapline.error.SnaplineException
 import io.snapline.snapshot.format.{StateFiles, StoreFolder, TableFile, VersionRef}
 import io.snapline.storage.CheckpointStorage
 
-/** Removes from one store's folder what crashes and replays have left below the oldest checkpoint: files that no coordinator has ever counted. */
+/** Removes from one store's folder what crashes and replays have left below the oldest checkpoint: files that no
+  * coordinator has ever counted.
+  */
 final class SnapshotSweep(storage: CheckpointStorage, now: () => Long = () => System.currentTimeMillis()) {
   private val files = new StateFiles(storage)
 

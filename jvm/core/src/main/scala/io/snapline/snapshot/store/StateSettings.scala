@@ -13,7 +13,8 @@ import java.util.concurrent.TimeUnit
   * @param maxDeletes
   *   versions one clean-up removes at most; not positive: no limit
   * @param changelog
-  *   whether a version is a changelog, with a snapshot now and then; without, each version that has to be in storage is a snapshot
+  *   whether a version is a changelog, with a snapshot now and then; without, each version that has to be in storage is
+  *   a snapshot
   * @param incremental
   *   whether a snapshot names table files of earlier ones instead of uploading them again
   * @param inlineThreshold

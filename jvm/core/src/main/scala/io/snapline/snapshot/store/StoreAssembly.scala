@@ -10,8 +10,8 @@ import io.snapline.snapshot.upload.SnapshotUpload
 import io.snapline.state.{FamilyDescriptor, StoreBuilder}
 import io.snapline.storage.CheckpointStorage
 
-/** A store that is put together of rows of other stores, and becomes a version that stands alone. Owns the builder, whose rules hold for the rows. One
-  * thread.
+/** A store that is put together of rows of other stores, and becomes a version that stands alone. Owns the builder,
+  * whose rules hold for the rows. One thread.
   */
 private[snapline] final class StoreAssembly(builder: StoreBuilder) extends AutoCloseable {
   private val families = mutable.LinkedHashMap.empty[String, FamilyDescriptor]

@@ -48,8 +48,9 @@ private[snapshot] final class StoreSnapshots(
     made(meta, millis)
   }
 
-  /** Removes the executor's own files that no version from this snapshot on needs. To be called when the snapshot's version was loaded: until then the batch that made it may be run
-    * again, and begins at the version before. A failure costs space.
+  /** Removes the executor's own files that no version from this snapshot on needs. To be called when the snapshot's
+    * version was loaded: until then the batch that made it may be run again, and begins at the version before. A
+    * failure costs space.
     */
   def release(below: VersionRef): Unit = near.foreach { own =>
     try {

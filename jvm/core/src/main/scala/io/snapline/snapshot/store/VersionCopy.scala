@@ -21,8 +21,9 @@ final case class CopiedFile(name: String, length: Long, crc32c: Int)
   */
 final case class CopiedVersion(ref: VersionRef, families: Seq[FamilyState], origin: Origin, files: Seq[CopiedFile])
 
-/** Copies what loading a version takes, and nothing else: a handle, its table files, the changelogs after it. A handle out of a merged file becomes a
-  * file. Every byte is checked on the way. Owns neither storage; takes away what it has written in vain.
+/** Copies what loading a version takes, and nothing else: a handle, its table files, the changelogs after it. A handle
+  * out of a merged file becomes a file. Every byte is checked on the way. Owns neither storage; takes away what it has
+  * written in vain.
   *
   * @param isAgain
   *   an attempt before this one may have left files of the same names

@@ -12,9 +12,10 @@ import io.snapline.storage.CheckpointStorage
 
 /** The versions of one store: a backend that holds one of them, and the files in storage that hold them all.
   *
-  * Owns the backend: makes it at the first load, closes it when an abort makes it useless and on `close`. One thread at a time, save the methods that say
-  * otherwise. What was committed is in storage before `commit` returns; with interval durability (docs/notes/004-checkpoints.md) it is in `near`.
-  * Owns what is in `near`: all that a version needs stays there until a later version was loaded, for until then the batch that begins at it may be run again.
+  * Owns the backend: makes it at the first load, closes it when an abort makes it useless and on `close`. One thread at
+  * a time, save the methods that say otherwise. What was committed is in storage before `commit` returns; with interval
+  * durability (docs/notes/004-checkpoints.md) it is in `near`. Owns what is in `near`: all that a version needs stays
+  * there until a later version was loaded, for until then the batch that begins at it may be run again.
   *
   * @param origin
   *   written into every file; `check` compares it with that of files read
@@ -163,7 +164,8 @@ final class VersionedState(
 
   private def dirty: Boolean = held != null && held.backend.changeCount != changesAtBegin
 
-  /** Makes the changes since `load` the next version. Durable when it returns, unless it was loaded for interval durability.
+  /** Makes the changes since `load` the next version. Durable when it returns, unless it was loaded for interval
+    * durability.
     *
     * @param forceSnapshot
     *   wait for a snapshot of it too
@@ -240,7 +242,8 @@ final class VersionedState(
   /** Between two batches: makes a snapshot of the version committed last in the background, and tells this how it went.
     *
     * @return
-    *   false, and nothing is done: another version is held, or the next one was opened for changes, or it is in storage without a checkpoint
+    *   false, and nothing is done: another version is held, or the next one was opened for changes, or it is in storage
+    *   without a checkpoint
     */
   def checkpoint(ref: VersionRef, to: SnapshotListener): Boolean = {
     val isHeld = !isClosed && held != null && writer == null && lastIsNear && current.contains(ref)
@@ -303,10 +306,14 @@ final class VersionedState(
     retired = None
   }
 
-  /** Versions from this one on stay: what waits for them will name their files, and has not done so. None: nothing waits. */
+  /** Versions from this one on stay: what waits for them will name their files, and has not done so. None: nothing
+    * waits.
+    */
   def keepFrom(version: Option[Long]): Unit = oldestAwaited = version.getOrElse(Long.MaxValue)
 
-  /** Removes what no kept version needs (docs/FORMAT.md section 7), unless a coordinator does. Any thread; reads and deletes in storage only. */
+  /** Removes what no kept version needs (docs/FORMAT.md section 7), unless a coordinator does. Any thread; reads and
+    * deletes in storage only.
+    */
   def cleanUp(): Unit = {
     val state = held
     if (state != null && !isClosed && !isCoordinated) {

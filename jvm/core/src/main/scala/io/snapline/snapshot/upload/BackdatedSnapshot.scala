@@ -3,8 +3,9 @@ package io.snapline.snapshot.upload
 import io.snapline.snapshot.format.{Origin, StateFiles, StoreFolder, UidClock, VersionRef}
 import io.snapline.storage.CheckpointStorage
 
-/** Gives a snapshot the version of an earlier batch, in a handle of its own that names the same table files: a recovery from a checkpoint taken AT_LEAST_ONCE goes back to the
-  * checkpoint's batch with every store, whichever batches its snapshot holds.
+/** Gives a snapshot the version of an earlier batch, in a handle of its own that names the same table files: a recovery
+  * from a checkpoint taken AT_LEAST_ONCE goes back to the checkpoint's batch with every store, whichever batches its
+  * snapshot holds.
   *
   * The handle it writes belongs to whoever cleans up the store's folder.
   */

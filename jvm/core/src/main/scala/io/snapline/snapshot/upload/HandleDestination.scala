@@ -31,7 +31,8 @@ private[snapshot] final class OwnFile(storage: CheckpointStorage) extends Handle
     )
 }
 
-/** A merged file, together with those of other stores of the executor. One for which there is no room gets a file of its own.
+/** A merged file, together with those of other stores of the executor. One for which there is no room gets a file of
+  * its own.
   *
   * @param shared
   *   the executor's; asked for when there is a snapshot

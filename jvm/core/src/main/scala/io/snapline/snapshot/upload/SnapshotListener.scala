@@ -15,7 +15,8 @@ trait SnapshotListener {
   /** The handle is whole and durable.
     *
     * @param mayReuse
-    *   to be called when the coordinator has answered that the store's next snapshot may name the table files of this one; until then it may delete them
+    *   to be called when the coordinator has answered that the store's next snapshot may name the table files of this
+    *   one; until then it may delete them
     */
   def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit
 

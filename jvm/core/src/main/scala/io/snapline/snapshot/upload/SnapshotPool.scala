@@ -7,7 +7,9 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
 
-/** Threads that run the async phase of snapshots, tell the driver of it, or do what many stores need at once. Daemon threads that end when idle. */
+/** Threads that run the async phase of snapshots, tell the driver of it, or do what many stores need at once. Daemon
+  * threads that end when idle.
+  */
 final class SnapshotPool(threads: Int, name: String = "snapline-snapshot") {
   private val number = new AtomicInteger
   private val pool: ExecutorService = {

@@ -11,7 +11,8 @@ import io.snapline.storage.CheckpointStorage
 
 /** The async phase up to the handle: uploads the table files that no earlier snapshot of this backend holds.
   *
-  * Owns nothing: the caller deletes the local snapshot. Table files that were uploaded before a failure stay until clean-up finds that nobody names them.
+  * Owns nothing: the caller deletes the local snapshot. Table files that were uploaded before a failure stay until
+  * clean-up finds that nobody names them.
   *
   * @param known
   *   table files in storage by the backend's names, from the last snapshot of the same backend

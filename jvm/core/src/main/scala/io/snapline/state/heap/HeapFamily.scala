@@ -5,7 +5,9 @@ import java.util.{Collections, WeakHashMap}
 import io.snapline.state._
 import io.snapline.state.rowtable.Op
 
-/** One column family: rows by key in a map, and in order once somebody has scanned. Changes are logged as they are made. */
+/** One column family: rows by key in a map, and in order once somebody has scanned. Changes are logged as they are
+  * made.
+  */
 private[heap] final class HeapFamily(
     backend: HeapBackend,
     override val descriptor: FamilyDescriptor,

@@ -4,7 +4,8 @@ import java.util.concurrent.atomic.AtomicLong
 
 import io.snapline.error.StateTooLarge
 
-/** The heap that all heap backends of a JVM take, and how much it may become. Owned by whoever makes it (one for the JVM). Any thread.
+/** The heap that all heap backends of a JVM take, and how much it may become. Owned by whoever makes it (one for the
+  * JVM). Any thread.
   *
   * @param limit
   *   bytes; not positive: none

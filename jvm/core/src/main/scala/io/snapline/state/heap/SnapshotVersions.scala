@@ -2,7 +2,9 @@ package io.snapline.state.heap
 
 import java.util.TreeMap
 
-/** The version a backend's maps are at, and the snapshots of earlier ones that are not written yet. One thread takes; any thread releases. */
+/** The version a backend's maps are at, and the snapshots of earlier ones that are not written yet. One thread takes;
+  * any thread releases.
+  */
 private[heap] final class SnapshotVersions(released: () => Unit = () => ()) {
   private val outstanding = new TreeMap[Integer, java.lang.Boolean]
   private var now = 1

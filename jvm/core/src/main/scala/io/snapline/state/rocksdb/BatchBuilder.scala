@@ -5,8 +5,8 @@ import io.snapline.state.rowtable.{Entry, Op}
 
 /** Builds a RocksDB write batch in its serialized form on the heap, so that thousands of changes cross JNI in one call.
   *
-  * The form is RocksDB's (`db/write_batch.cc`): 8 bytes sequence, 4 bytes count, then records `tag, varint family, key, value` with
-  * length-prefixed strings.
+  * The form is RocksDB's (`db/write_batch.cc`): 8 bytes sequence, 4 bytes count, then records
+  * `tag, varint family, key, value` with length-prefixed strings.
   *
   * @param expected
   *   bytes of the changes that will be added; it may hold more

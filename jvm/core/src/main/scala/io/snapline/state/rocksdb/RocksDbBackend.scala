@@ -9,9 +9,11 @@ import io.snapline.error.InternalError
 import io.snapline.state._
 import io.snapline.state.rowtable._
 
-/** The keyed backend on RocksDB: a row table above, RocksDB below, a queue of changes between them (docs/notes/001-store.md).
+/** The keyed backend on RocksDB: a row table above, RocksDB below, a queue of changes between them
+  * (docs/notes/001-store.md).
   *
-  * Owns `folder`, the RocksDB in it and the row table. RocksDB is opened when it is first needed: a small state may never need it.
+  * Owns `folder`, the RocksDB in it and the row table. RocksDB is opened when it is first needed: a small state may
+  * never need it.
   *
   * @param folder
   *   empty, or the files of a snapshot; deleted by `close`

@@ -183,6 +183,8 @@ private[rocksdb] final class RocksDbFamily(
 
 private object RocksDbFamily {
 
-  /** Keys whose rows are brought near together: more than the processor can wait for at once, fewer than its nearest cache holds. */
+  /** Keys whose rows are brought near together: more than the processor can wait for at once, fewer than its nearest
+    * cache holds.
+    */
   val Together = 32
 }

@@ -8,8 +8,8 @@ import scala.jdk.CollectionConverters._
 
 import org.rocksdb._
 
-/** An open RocksDB and every native object that belongs to it. Owned by one backend, which closes it; objects are closed in the
-  * reverse order of their making, iterators first.
+/** An open RocksDB and every native object that belongs to it. Owned by one backend, which closes it; objects are
+  * closed in the reverse order of their making, iterators first.
   *
   * @param folder
   *   the database's files; deleted by the owner

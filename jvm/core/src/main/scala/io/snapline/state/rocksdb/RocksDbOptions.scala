@@ -4,8 +4,8 @@ import scala.collection.mutable
 
 import org.rocksdb._
 
-/** How RocksDB is set for every store: the native objects that say it. Owned by whoever made them, and closed after what was opened with them, in
-  * the reverse order of their making.
+/** How RocksDB is set for every store: the native objects that say it. Owned by whoever made them, and closed after
+  * what was opened with them, in the reverse order of their making.
   */
 private[rocksdb] final class RocksDbOptions(settings: RocksDbSettings, memory: RocksDbMemory) extends AutoCloseable {
   private val owned = mutable.ArrayBuffer.empty[AutoCloseable]
@@ -67,6 +67,8 @@ private[rocksdb] object RocksDbOptions {
   /** So many sorted runs of a family are merged in the background. */
   val RunsToCompact = 6
 
-  /** A manifest that is longer, in bytes, is written anew with the next change of files: 200 bytes or so for each table file. */
+  /** A manifest that is longer, in bytes, is written anew with the next change of files: 200 bytes or so for each table
+    * file.
+    */
   val LongestManifest: Long = 32L << 10
 }

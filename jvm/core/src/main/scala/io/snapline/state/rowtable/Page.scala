@@ -2,8 +2,8 @@ package io.snapline.state.rowtable
 
 /** A run of entries, appended to and never moved.
   *
-  * Owned by one [[RowTable]]. Only the thread that holds the backend appends; a drain may read, from another thread, what has been
-  * queued before the last marker, which is never changed again.
+  * Owned by one [[RowTable]]. Only the thread that holds the backend appends; a drain may read, from another thread,
+  * what has been queued before the last marker, which is never changed again.
   *
   * @param number
   *   1 to 16,383; with an offset it makes an address. Free again once the page is dropped

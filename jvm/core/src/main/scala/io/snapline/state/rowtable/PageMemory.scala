@@ -4,8 +4,9 @@ import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 
 /** The memory all row tables of a JVM share. Owned by whoever makes it (one for the JVM); holds no page itself.
   *
-  * A table may take what is free; once nothing is free, a table over its equal share gives up its oldest pages first, and one under its share may go on up to it. So
-  * the sum stays below twice the limit, and below the limit once every table has been used or trimmed again.
+  * A table may take what is free; once nothing is free, a table over its equal share gives up its oldest pages first,
+  * and one under its share may go on up to it. So the sum stays below twice the limit, and below the limit once every
+  * table has been used or trimmed again.
   */
 final class PageMemory(val limit: Long) {
   private val taken = new AtomicLong

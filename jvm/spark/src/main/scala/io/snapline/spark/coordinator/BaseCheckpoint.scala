@@ -4,7 +4,9 @@ import io.snapline.checkpoint.coordinator.CheckpointCoordinator
 import io.snapline.checkpoint.NamedFile
 import io.snapline.spark.protocol.CheckpointFolder
 
-/** The checkpoint that a query's runs are restored from, if any: the stores of its version load what it names. Guarded by its owner. */
+/** The checkpoint that a query's runs are restored from, if any: the stores of its version load what it names. Guarded
+  * by its owner.
+  */
 private[spark] final class BaseCheckpoint(folder: CheckpointFolder) {
   private var restored: Option[Long] = None
 
@@ -22,7 +24,9 @@ private[spark] final class BaseCheckpoint(folder: CheckpointFolder) {
   /** Where its stores find their handles. */
   def path: Option[String] = restored.map(folder.metadataPath)
 
-  /** As long as it is there: a store that is opened later, on an executor that is new, must not look for one that was subsumed. */
+  /** As long as it is there: a store that is opened later, on an executor that is new, must not look for one that was
+    * subsumed.
+    */
   def pathIfRetained(coordinator: CheckpointCoordinator): Option[String] =
     path.filter(_ => (coordinator.retained ++ coordinator.savepoints).exists(c => restored.contains(c.id)))
 

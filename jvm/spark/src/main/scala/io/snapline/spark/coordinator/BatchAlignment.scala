@@ -2,7 +2,8 @@ package io.snapline.spark.coordinator
 
 import io.snapline.spark.protocol.{Alignment, CheckpointFolder}
 
-/** Which of a query's batches have run before, and how the tasks of each treat rows for which there is no time. Guarded by its owner.
+/** Which of a query's batches have run before, and how the tasks of each treat rows for which there is no time. Guarded
+  * by its owner.
   *
   * @param first
   *   of batches that run for the first time

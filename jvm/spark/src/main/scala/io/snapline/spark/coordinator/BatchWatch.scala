@@ -2,8 +2,8 @@ package io.snapline.spark.coordinator
 
 import java.util.concurrent.TimeUnit
 
-/** When a driver has to look whether its checkpoint folder is still its own, besides before each batch and each change: once a second while a batch runs, and at once when it was
-  * paused itself. One thread.
+/** When a driver has to look whether its checkpoint folder is still its own, besides before each batch and each change:
+  * once a second while a batch runs, and at once when it was paused itself. One thread.
   */
 private[spark] final class BatchWatch {
   import BatchWatch._

@@ -5,9 +5,11 @@ import io.snapline.checkpoint.coordinator.{Action, CheckpointCoordinator}
 import io.snapline.snapshot.format.VersionRef
 import io.snapline.spark.protocol.{HolderOrder, HoldersReport}
 
-/** Which executor holds the newest version of each store, and what it is asked for when no batch follows (docs/notes/004-checkpoints.md). Guarded by its owner.
+/** Which executor holds the newest version of each store, and what it is asked for when no batch follows
+  * (docs/notes/004-checkpoints.md). Guarded by its owner.
   *
-  * A version is known by the good end of the task that made it. Where two say so, nobody can tell whose output the sink has, and there is no such checkpoint.
+  * A version is known by the good end of the task that made it. Where two say so, nobody can tell whose output the sink
+  * has, and there is no such checkpoint.
   *
   * @param savepoints
   *   whether people's savepoints may be taken of them: where rows may wait, one is of a barrier that was aligned for it
@@ -59,7 +61,9 @@ private[spark] final class BetweenBatches(savepoints: Boolean) {
   def repeated(coordinator: CheckpointCoordinator, nowMs: Long): Seq[Action] =
     coordinator.repeated(FirstPauseMs, savepoints, nowMs)
 
-  /** Of one that was taken. A batch that began meanwhile makes the pause longer: a query whose batches come at such distances would have no other checkpoint. */
+  /** Of one that was taken. A batch that began meanwhile makes the pause longer: a query whose batches come at such
+    * distances would have no other checkpoint.
+    */
   def ended(completed: Boolean): Unit = pause = if (completed) FirstPauseMs else math.min(pause * 2, LongestPauseMs)
 
   /** Whether each store of the newest batch has one holder, which lives. */

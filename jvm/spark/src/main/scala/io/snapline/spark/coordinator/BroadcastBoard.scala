@@ -15,7 +15,9 @@ private[spark] final class BroadcastBoard {
     override def removeEldestEntry(eldest: JavaMap.Entry[(String, Long), Batch]): Boolean = size > Kept
   }
 
-  /** What is different from the partitions that reported before; empty if nothing is. A partition that reports again replaces its first report. */
+  /** What is different from the partitions that reported before; empty if nothing is. A partition that reports again
+    * replaces its first report.
+    */
   def take(report: BroadcastReport): String = synchronized {
     val of = (report.run, report.operator)
     val batch = Option(batches.get(of)).filter(_.version == report.version).getOrElse {

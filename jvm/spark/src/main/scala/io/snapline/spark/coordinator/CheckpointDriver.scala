@@ -14,10 +14,12 @@ import io.snapline.checkpoint.history.CheckpointHistory
 import io.snapline.error.{QueryTakenOver, StorageFailure}
 import io.snapline.spark.protocol.{Alignment, CheckpointFolder, HolderOrder, HoldersReport, TaskBarrier}
 
-/** Acts for one query's coordinator: events of Spark and of executors go in, files are written and deleted for what comes out.
+/** Acts for one query's coordinator: events of Spark and of executors go in, files are written and deleted for what
+  * comes out.
   *
-  * The coordinator is guarded by this object, and nobody asks storage for anything who holds this lock: Spark's one thread for the messages of all queries takes it. What the
-  * coordinator asks for is done on one thread, in order. Owns that thread. Locks are taken in this order: `planning`, `outcomes`, that of the deletions, this object's.
+  * The coordinator is guarded by this object, and nobody asks storage for anything who holds this lock: Spark's one
+  * thread for the messages of all queries takes it. What the coordinator asks for is done on one thread, in order. Owns
+  * that thread. Locks are taken in this order: `planning`, `outcomes`, that of the deletions, this object's.
   *
   * @param durableBatches
   *   every batch is durable by itself; checkpoints are extra
@@ -47,7 +49,9 @@ final class CheckpointDriver private[spark] (
   /** Guards what becomes of a batch: what was replayed, what it goes on from. Held while the folder is read. */
   private val planning = new Object
 
-  /** Held while the folder is read and counted, and by whoever says that a checkpoint exists, or no longer: none of it falls between the two. */
+  /** Held while the folder is read and counted, and by whoever says that a checkpoint exists, or no longer: none of it
+    * falls between the two.
+    */
   private val outcomes = new Object
 
   private val worker = new CoordinatorThread(folder.location)
@@ -82,7 +86,9 @@ final class CheckpointDriver private[spark] (
 
   // ---- for the query's owner, in Python
 
-  /** Before anything is changed in the folder: it belongs to this driver until another one calls this. Throws QueryTakenOver if one has. */
+  /** Before anything is changed in the folder: it belongs to this driver until another one calls this. Throws
+    * QueryTakenOver if one has.
+    */
   def claimFolder(): Unit = claim.take()
 
   /** Why another driver has the folder by now, as an error's text; empty: none has. */
@@ -98,8 +104,8 @@ final class CheckpointDriver private[spark] (
   /** The runs that follow go on by themselves.
     *
     * @param unfinished
-    *   a batch that an earlier run has planned and not committed; below zero if there is none. A sink that has it already passes over it without running it, so
-    *   that no store would acknowledge anything: it is no barrier.
+    *   a batch that an earlier run has planned and not committed; below zero if there is none. A sink that has it
+    *   already passes over it without running it, so that no store would acknowledge anything: it is no barrier.
     */
   def goOn(unfinished: Long): Unit = planning.synchronized(alignments.goOn(unfinished))
 
@@ -125,7 +131,9 @@ final class CheckpointDriver private[spark] (
     */
   def trigger(savepoint: Boolean, inFlight: Boolean = false): Long = synchronized {
     if (inMemory) requests.refused("state is kept in the driver's memory, and a checkpoint is to outlive it")
-    else if (coordinator == null) requests.refused("the query has planned no batch with a stateful operator yet; one without such operators has no checkpoints")
+    else if (coordinator == null) requests.refused(
+      "the query has planned no batch with a stateful operator yet; one without such operators has no checkpoints"
+    )
     else {
       val (request, actions) = coordinator.requested(
         if (savepoint) CheckpointProperties.Savepoint else settings.retention.properties
@@ -136,7 +144,9 @@ final class CheckpointDriver private[spark] (
     }
   }
 
-  /** Removes a completed checkpoint, unless a restart takes it; false: the coordinator knows of none of this number that may go. */
+  /** Removes a completed checkpoint, unless a restart takes it; false: the coordinator knows of none of this number
+    * that may go.
+    */
   def dispose(checkpoint: Long): Boolean = outcomes.synchronized {
     synchronized {
       val mayGo =
@@ -155,7 +165,9 @@ final class CheckpointDriver private[spark] (
   private[spark] def snapshot: CheckpointHistory.Snapshot =
     synchronized(if (coordinator == null) CheckpointHistory.Snapshot() else coordinator.history.snapshot)
 
-  /** The query has come to its end by itself, and its stores are there for a while: takes a checkpoint of its last batch, if there is none. Waits for that in `end`. */
+  /** The query has come to its end by itself, and its stores are there for a while: takes a checkpoint of its last
+    * batch, if there is none. Waits for that in `end`.
+    */
   def checkpointLast(): Unit = if (isInterval && claim.lost.isEmpty) {
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CheckpointDriver.LastReportsMs)
     def isTaken: Boolean = {
@@ -173,18 +185,23 @@ final class CheckpointDriver private[spark] (
       synchronized(enqueue(coordinator.batchCommitted(batch, now)))
     }
 
-  /** The query is over for good, by its owner's word: FINISHED, CANCELED, FAILED or SUSPENDED. Waits until what follows from it is done. */
+  /** The query is over for good, by its owner's word: FINISHED, CANCELED, FAILED or SUSPENDED. Waits until what follows
+    * from it is done.
+    */
   def end(how: String): Unit = {
     // What becomes of the checkpoints of a query that another driver has is not for this one to say.
     val ending = if (claim.lost.isEmpty) CheckpointDriver.ending(how) else Ending.Suspended
     synchronized { this.ending = ending }
     if (ending == Ending.Suspended || ending == Ending.Finished) finishPending()
-    // Flink takes most checkpoints of a suspended job along. A Spark query is stopped to be started again, and its logs reach back to its checkpoints only.
+    // Flink takes most checkpoints of a suspended job along. A Spark query is stopped to be started again, and its logs
+    // reach back to its checkpoints only.
     if (ending != Ending.Suspended) outcomes.synchronized(event("the end")(coordinator.ended(ending, now)))
     close()
   }
 
-  /** A query that ran for a moment should leave the checkpoint of its last barrier: uploads that are under way get a little time. */
+  /** A query that ran for a moment should leave the checkpoint of its last barrier: uploads that are under way get a
+    * little time.
+    */
   private def finishPending(): Unit = {
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CheckpointDriver.LastUploadsMs)
     def isFinishing: Boolean = synchronized(coordinator != null && coordinator.finishing.nonEmpty)
@@ -272,7 +289,9 @@ final class CheckpointDriver private[spark] (
 
   private def stores(operators: Seq[PlannedOperator]): Set[StoreId] = operators.flatMap(_.storeIds).toSet
 
-  /** What another operator makes state of must not be ahead of it: rows that were passed over the second time would be missing there. */
+  /** What another operator makes state of must not be ahead of it: rows that were passed over the second time would be
+    * missing there.
+    */
   private def mayBeAhead(operator: PlannedOperator): Boolean =
     settings.mode == CheckpointingMode.AtLeastOnce && !operator.feedsState
 
@@ -321,7 +340,8 @@ final class CheckpointDriver private[spark] (
       // By the count before.
       deletions.forget()
       enqueue(coordinator.started(started.toString, found, highest, base.id, now))
-      // They are of a line that this run leaves. Savepoints are not the system's to remove, and its batches are the same.
+      // They are of a line that this run leaves. Savepoints are not the system's to remove, and its batches are the
+      // same.
       base.id.foreach { restored =>
         found.filter(c => c.id > restored && !c.properties.isSavepoint).foreach { c =>
           enqueue(coordinator.disposed(c.id))
@@ -360,7 +380,9 @@ final class CheckpointDriver private[spark] (
 
   private def batchRuns: Boolean = synchronized(coordinator != null && coordinator.uncommitted.isDefined)
 
-  /** A batch that is under way when another driver takes over would be put out, and entered into the commit log, behind that one's back. */
+  /** A batch that is under way when another driver takes over would be put out, and entered into the commit log, behind
+    * that one's back.
+    */
   private def lookForOther(): Unit =
     try claim.check()
     catch {

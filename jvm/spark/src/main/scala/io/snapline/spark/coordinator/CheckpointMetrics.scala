@@ -4,8 +4,9 @@ import com.codahale.metrics.{Gauge, MetricRegistry}
 
 import io.snapline.checkpoint.history.{CheckpointHistory, CheckpointStatistics}
 
-/** Checkpoints of this driver in Spark's metrics system, under Flink's names. Counts are over all queries that run under a coordinator now; `last…` is that of the
-  * query whose checkpoint came last. `driverMemoryBytes` is what stores keep in this driver's memory.
+/** Checkpoints of this driver in Spark's metrics system, under Flink's names. Counts are over all queries that run
+  * under a coordinator now; `last…` is that of the query whose checkpoint came last. `driverMemoryBytes` is what stores
+  * keep in this driver's memory.
   */
 private[spark] final class CheckpointMetrics(
     histories: () => Seq[CheckpointHistory.Snapshot],

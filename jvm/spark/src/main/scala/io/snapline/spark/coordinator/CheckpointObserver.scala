@@ -34,7 +34,9 @@ private[spark] object CheckpointObserver {
   }
 }
 
-/** Gives every query that is started its observer. Closed when the application ends, after the last of them has heard of its query's end. */
+/** Gives every query that is started its observer. Closed when the application ends, after the last of them has heard
+  * of its query's end.
+  */
 private[spark] trait CheckpointObservers extends AutoCloseable {
 
   /** @param nameOf

@@ -56,14 +56,17 @@ object Checkpointing {
 
   private[spark] def histories: Seq[CheckpointHistory.Snapshot] = drivers.values.asScala.toSeq.map(_.snapshot)
 
-  /** Registers the query that is about to start on this checkpoint folder. Whoever calls closes it when the query has ended for good.
+  /** Registers the query that is about to start on this checkpoint folder. Whoever calls closes it when the query has
+    * ended for good.
     *
     * @param intervalMs
-    *   below zero: every batch is durable by itself, and checkpoints are taken when somebody asks, and at the first barrier of a run
+    *   below zero: every batch is durable by itself, and checkpoints are taken when somebody asks, and at the first
+    *   barrier of a run
     * @param mode
     *   of CheckpointingMode
     * @param alignment
-    *   empty: every row of a batch is processed before its barrier; else the time for it in ms, and the limits of what may wait (Alignment)
+    *   empty: every row of a batch is processed before its barrier; else the time for it in ms, and the limits of what
+    *   may wait (Alignment)
     */
   def start(
       session: SparkSession,
@@ -147,8 +150,8 @@ object Checkpointing {
     if (driver != null) session.sparkContext.setLocalProperty(TaskBarrier.Property, driver.planned(batch).text)
   }
 
-  /** A query is about to start on this checkpoint folder, and nothing is written yet. A plain start would form batches anew that the sink has, go on from state that is not there, or
-    * cut a batch elsewhere than its sink knows it.
+  /** A query is about to start on this checkpoint folder, and nothing is written yet. A plain start would form batches
+    * anew that the sink has, go on from state that is not there, or cut a batch elsewhere than its sink knows it.
     */
   def starting(root: Path, configuration: Configuration): Unit =
     if (!drivers.containsKey(root.toString)) refuseLagging(root, configuration)

@@ -30,7 +30,9 @@ private[spark] final class CoordinatorThread(where: String) {
     try work
     catch { case NonFatal(e) => log.warn(s"The coordinator of $where failed.", e) }
 
-  /** Ends behind what is queued, whose own consequences are then still taken; waits for it so long at most. May be called again. */
+  /** Ends behind what is queued, whose own consequences are then still taken; waits for it so long at most. May be
+    * called again.
+    */
   def end(waitMs: Long): Unit = {
     execute(() => executor.shutdown())
     executor.awaitTermination(waitMs, TimeUnit.MILLISECONDS): Unit

@@ -7,10 +7,11 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.coordinator.Action
 
-/** What a query's coordinator wants deleted, in its order. One that fails holds up those behind it: they may name files that a `_metadata` which is still there
-  * names too.
+/** What a query's coordinator wants deleted, in its order. One that fails holds up those behind it: they may name files
+  * that a `_metadata` which is still there names too.
   *
-  * Each belongs to a reading of the checkpoint folder: when it is read anew, what was wanted before is forgotten, because the new count knows nothing of it. Any thread.
+  * Each belongs to a reading of the checkpoint folder: when it is read anew, what was wanted before is forgotten,
+  * because the new count knows nothing of it. Any thread.
   */
 private[spark] final class Deletions(delete: Action.Delete => Unit, where: String) {
   private val log = LoggerFactory.getLogger(classOf[Deletions])
@@ -26,7 +27,9 @@ private[spark] final class Deletions(delete: Action.Delete => Unit, where: Strin
     read
   }
 
-  /** What was wanted until now follows from an older reading. The reader of the folder calls this once more, when it counts what it has read. */
+  /** What was wanted until now follows from an older reading. The reader of the folder calls this once more, when it
+    * counts what it has read.
+    */
   def forget(): Unit = synchronized {
     readings += 1
     waiting.clear()

@@ -13,8 +13,9 @@ import io.snapline.storage.CheckpointStorage
 
 /** Which driver a checkpoint folder belongs to: the one that began last (docs/notes/013-two-drivers.md).
   *
-  * Owns the file `<number>_<id>` in `snapline/claims`, from `take` to `release`; a driver that dies leaves it. The greatest number counts, and of two drivers that chose the same one
-  * the greater id: nothing rests on a file system that makes a name only once. Before `take` nothing is claimed, and every check passes. Any thread.
+  * Owns the file `<number>_<id>` in `snapline/claims`, from `take` to `release`; a driver that dies leaves it. The
+  * greatest number counts, and of two drivers that chose the same one the greater id: nothing rests on a file system
+  * that makes a name only once. Before `take` nothing is claimed, and every check passes. Any thread.
   */
 private[spark] final class DriverClaim(
     storage: CheckpointStorage,

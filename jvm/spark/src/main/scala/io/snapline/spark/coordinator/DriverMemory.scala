@@ -9,7 +9,9 @@ import scala.jdk.CollectionConverters._
 import io.snapline.spark.protocol.DriverMessage
 import io.snapline.spark.protocol.DriverMessage._
 
-/** Files in the driver's memory. Owned by the driver plugin and gone with it; stores delete theirs as they would in a file system. Any thread. */
+/** Files in the driver's memory. Owned by the driver plugin and gone with it; stores delete theirs as they would in a
+  * file system. Any thread.
+  */
 private[spark] final class DriverMemory(now: () => Long = () => System.currentTimeMillis()) {
   private final class Whole(val bytes: Array[Byte], val writer: String, val modified: Long)
   private final class Begun(var bytes: Array[Byte], var length: Int)

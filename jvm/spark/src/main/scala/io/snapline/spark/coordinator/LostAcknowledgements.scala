@@ -4,7 +4,8 @@ import io.snapline.checkpoint._
 import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.SnapshotFigures
 
-/** Handles in storage are the truth, and the messages of executors only make it known fast: what a checkpoint still waits for is looked up when it has waited long.
+/** Handles in storage are the truth, and the messages of executors only make it known fast: what a checkpoint still
+  * waits for is looked up when it has waited long.
   *
   * @param afterMs
   *   from the commit of the batch, and from one look to the next

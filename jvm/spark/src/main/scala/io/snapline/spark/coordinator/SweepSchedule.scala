@@ -2,8 +2,9 @@ package io.snapline.spark.coordinator
 
 import java.util.concurrent.TimeUnit
 
-/** When a run sweeps its folder: after its first checkpoint, of what crashes have left, and once more when the oldest retained one is its own. Only then are the
-  * versions that its recovery made durable below all of them. From then on once a day, of what attempts of tasks have left that failed behind their commit.
+/** When a run sweeps its folder: after its first checkpoint, of what crashes have left, and once more when the oldest
+  * retained one is its own. Only then are the versions that its recovery made durable below all of them. From then on
+  * once a day, of what attempts of tasks have left that failed behind their commit.
   */
 private[spark] final class SweepSchedule {
   private var newestBefore = 0L

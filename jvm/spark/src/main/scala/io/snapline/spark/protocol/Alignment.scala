@@ -2,7 +2,9 @@ package io.snapline.spark.protocol
 
 import io.snapline.error.InternalError
 
-/** How the tasks of a micro-batch treat rows for which there is no time before the barrier (docs/notes/010-unaligned.md). */
+/** How the tasks of a micro-batch treat rows for which there is no time before the barrier
+  * (docs/notes/010-unaligned.md).
+  */
 sealed trait Alignment {
   private[spark] def text: String
 }

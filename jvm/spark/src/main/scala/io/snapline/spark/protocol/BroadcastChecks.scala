@@ -2,7 +2,9 @@ package io.snapline.spark.protocol
 
 import io.snapline.error.{FunctionNotDeterministic, StorageFailure}
 
-/** On executors: has the driver compare a partition's broadcast states with those of the others, before they are committed. */
+/** On executors: has the driver compare a partition's broadcast states with those of the others, before they are
+  * committed.
+  */
 object BroadcastChecks {
 
   def check(report: BroadcastReport, function: String): Unit = {

@@ -38,8 +38,8 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   /** Greatest number of a checkpoint, whole or not; 0 if there is none. */
   def highestId: Long = ids.lastOption.getOrElse(0L)
 
-  /** Checkpoints whose metadata is whole, oldest first, and its length. What is not whole never existed; what cannot be read for another reason is no less there, and its
-    * files are not to be taken for unnamed: that failure is thrown.
+  /** Checkpoints whose metadata is whole, oldest first, and its length. What is not whole never existed; what cannot be
+    * read for another reason is no less there, and its files are not to be taken for unnamed: that failure is thrown.
     */
   def completed(): Seq[(CheckpointMetadata, Long)] = ids.flatMap { id =>
     try Some(CheckpointMetadata.read(storage, id))
@@ -93,8 +93,9 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
     store => new SnapshotSearch(stateOf(store), store.folder, merged, files).of(version, run)
   }
 
-  /** Writes the handles of a checkpoint that lie in merged files into the stores' folders, before anything that counts is built on them; and removes the merged files that nobody names,
-    * for who comes after need not know of any. May be done again. (docs/notes/008-file-merging.md)
+  /** Writes the handles of a checkpoint that lie in merged files into the stores' folders, before anything that counts
+    * is built on them; and removes the merged files that nobody names, for who comes after need not know of any. May be
+    * done again. (docs/notes/008-file-merging.md)
     *
     * @param inUse
     *   whether the coordinator counts on the file
@@ -152,7 +153,9 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   /** The checkpoint exists when this returns. */
   def write(metadata: CheckpointMetadata): Long = metadata.write(storage)
 
-  /** Metadata first, and nothing else if it cannot be removed: a checkpoint some of whose files are gone must not look whole. Then handles, then what they named. */
+  /** Metadata first, and nothing else if it cannot be removed: a checkpoint some of whose files are gone must not look
+    * whole. Then handles, then what they named.
+    */
   def delete(what: Action.Delete): Unit = {
     if (what.metadata) {
       storage.delete(CheckpointMetadata.name(what.checkpoint)): Unit

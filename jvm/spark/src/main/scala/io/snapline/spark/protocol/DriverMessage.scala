@@ -2,9 +2,10 @@ package io.snapline.spark.protocol
 
 /** What an executor asks of the driver's memory. Every message may come twice: its answer was lost.
   *
-  * Answers: `Append`, `Finish`, `Abandon` and `Delete` true or false, `Length` a Long (below zero: no such file), `Read` bytes, `List` three arrays: names, lengths, and
-  * times of change in milliseconds since 1970; a text says why a request was refused. They are made of Java's own classes: an executor that has our jar from `spark.jars`
-  * reads answers by a class loader that does not know it, and loses its connection.
+  * Answers: `Append`, `Finish`, `Abandon` and `Delete` true or false, `Length` a Long (below zero: no such file),
+  * `Read` bytes, `List` three arrays: names, lengths, and times of change in milliseconds since 1970; a text says why a
+  * request was refused. They are made of Java's own classes: an executor that has our jar from `spark.jars` reads
+  * answers by a class loader that does not know it, and loses its connection.
   */
 sealed trait DriverMessage extends Serializable
 

@@ -8,8 +8,8 @@ import org.slf4j.LoggerFactory
 import io.snapline.error.InvalidConfiguration
 import io.snapline.snapshot.upload.SnapshotPool
 
-/** The way from this executor to the driver. Messages go out in order, on a thread of its own; each is tried a few times, because the driver takes one twice
-  * without harm and a lost one costs a checkpoint.
+/** The way from this executor to the driver. Messages go out in order, on a thread of its own; each is tried a few
+  * times, because the driver takes one twice without harm and a lost one costs a checkpoint.
   */
 object ExecutorLink {
   private val log = LoggerFactory.getLogger(getClass)
@@ -61,7 +61,8 @@ object ExecutorLink {
     }
   }
 
-  /** Returns at once. A message that cannot be delivered is logged: the driver gives the checkpoint up when its time is over.
+  /** Returns at once. A message that cannot be delivered is logged: the driver gives the checkpoint up when its time is
+    * over.
     *
     * @param answered
     *   told what the driver says to it

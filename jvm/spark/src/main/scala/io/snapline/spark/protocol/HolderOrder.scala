@@ -4,7 +4,9 @@ import io.snapline.checkpoint.StoreId
 import io.snapline.error.InternalError
 import io.snapline.snapshot.format.VersionRef
 
-/** What the driver answers to an executor that holds stores. As text: an executor that has our jar from `spark.jars` can read answers of Java's own classes only. */
+/** What the driver answers to an executor that holds stores. As text: an executor that has our jar from `spark.jars`
+  * can read answers of Java's own classes only.
+  */
 sealed trait HolderOrder {
   private[spark] def text: String
 }

@@ -6,7 +6,8 @@ import io.snapline.snapshot.format.VersionRef
 /** A version that a task has made and that came to its good end, and whose changes nobody but its executor has. */
 final case class HeldStore(run: String, store: StoreId, ref: VersionRef)
 
-/** An executor says that it lives and what it holds, and asks what there is to do: the answer is an array of texts (HolderOrder).
+/** An executor says that it lives and what it holds, and asks what there is to do: the answer is an array of texts
+  * (HolderOrder).
   *
   * @param runs
   *   of all it holds

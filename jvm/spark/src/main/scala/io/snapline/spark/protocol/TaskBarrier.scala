@@ -6,7 +6,8 @@ import org.apache.spark.TaskContext
 
 import io.snapline.error.InternalError
 
-/** What the driver decided about the micro-batch a task belongs to; it travels as a local property of the stream's thread.
+/** What the driver decided about the micro-batch a task belongs to; it travels as a local property of the stream's
+  * thread.
   *
   * @param run
   *   of the query: a thread that inherited the property has no part in it
@@ -17,7 +18,8 @@ import io.snapline.error.InternalError
   * @param checkpoint
   *   to be taken of the version this batch makes
   * @param owed
-  *   to be taken of that version or a later one, by the stores of operators that may be ahead; `checkpoint` is for the others
+  *   to be taken of that version or a later one, by the stores of operators that may be ahead; `checkpoint` is for the
+  *   others
   * @param mayBeAhead
   *   those operators
   * @param awaited

@@ -9,7 +9,8 @@ import io.snapline.snapshot.merged.{HandleMerger, MergedFiles}
 import io.snapline.spark.protocol.CheckpointFolder
 import io.snapline.spark.settings.SparkLineCheck
 
-/** What the stores of one query on this executor share of its merged files: what was read of them, and who writes them. */
+/** What the stores of one query on this executor share of its merged files: what was read of them, and who writes them.
+  */
 private[provider] final class ExecutorMerging(root: Path, configuration: Configuration, maxFileSize: Long) {
   private val storage = CheckpointFolder.mergedStorage(root, configuration)
   val files = new MergedFiles(storage)
@@ -31,7 +32,9 @@ private[provider] object ExecutorMerging {
     }
   }
 
-  /** One store's share, taken when it is first needed; whoever makes this closes it. What is being written then is still written. */
+  /** One store's share, taken when it is first needed; whoever makes this closes it. What is being written then is
+    * still written.
+    */
   final class Share(root: Path, configuration: Configuration, settings: ProviderSettings) extends AutoCloseable {
     private val maxFileSize = settings.fileMerging.getOrElse(ProviderSettings.DefaultMergedFileSize)
     private val key = (root, maxFileSize)

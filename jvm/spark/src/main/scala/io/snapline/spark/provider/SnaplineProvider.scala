@@ -22,8 +22,8 @@ import io.snapline.spark.settings.SparkLineChecked
 
 /** The store of one partition of one stateful operator. Queries name its subclass, [[SnaplineProvider.ClassName]].
   *
-  * Owns a [[VersionedState]] and, through a stamp of Spark's state machine, sees to it that one task at a time uses it. Made by Spark, closed by
-  * Spark's maintenance.
+  * Owns a [[VersionedState]] and, through a stamp of Spark's state machine, sees to it that one task at a time uses it.
+  * Made by Spark, closed by Spark's maintenance.
   */
 class SnaplineProvider extends SparkLineChecked with MaintainedProvider with SupportsFineGrainedReplay
     with SnapshotSource with StateOwner {
@@ -246,7 +246,8 @@ class SnaplineProvider extends SparkLineChecked with MaintainedProvider with Sup
     base.foreach(location.learn)
     val restored = point.filter(_.version == version)
     val ahead = restored.flatMap(_.ahead(id))
-    // Where tasks had several attempts that ended well, the checkpoint has one of them and Spark's log may name another.
+    // Where tasks had several attempts that ended well, the checkpoint has one of them and Spark's log may name
+    // another.
     val named = restored.flatMap(_ => base).map(_.ref.uid)
     knownAs = ckptId.filter(known => ahead.isDefined || named.exists(_ != known))
     // In checkpoint format 1 Spark names no attempt, and the latest is taken.

@@ -11,7 +11,8 @@ import org.slf4j.LoggerFactory
 import io.snapline.snapshot.format.VersionRef
 import io.snapline.state.BackendMetrics
 
-/** One version of a store, lent to one task. Owns the provider's stamp until it is committed, aborted or released; a task that ends gives it back by itself.
+/** One version of a store, lent to one task. Owns the provider's stamp until it is committed, aborted or released; a
+  * task that ends gives it back by itself.
   *
   * @param knownAs
   *   the id that Spark knows this version by, if it is not the state's own

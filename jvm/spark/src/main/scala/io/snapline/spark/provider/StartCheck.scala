@@ -12,8 +12,8 @@ import io.snapline.snapshot.merged.{MergedFiles, NewestOrigin}
 import io.snapline.spark.protocol.CheckpointFolder
 import io.snapline.storage.HadoopCheckpointStorage
 
-/** Refuses a query whose settings do not fit the state of its checkpoint, before Spark has written anything: on the driver, from one file of one store. What this does not see, the
-  * stores refuse when they load.
+/** Refuses a query whose settings do not fit the state of its checkpoint, before Spark has written anything: on the
+  * driver, from one file of one store. What this does not see, the stores refuse when they load.
   */
 object StartCheck {
 

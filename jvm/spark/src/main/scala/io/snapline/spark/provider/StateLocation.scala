@@ -19,7 +19,9 @@ import io.snapline.spark.protocol.{CheckpointFolder, DriverChannel, DriverMemory
 import io.snapline.state.LocalFolder
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
-/** Where the state of one store lives: its folder in the checkpoint, and a folder on the executor's disk, which this owns and deletes. */
+/** Where the state of one store lives: its folder in the checkpoint, and a folder on the executor's disk, which this
+  * owns and deletes.
+  */
 private[spark] final class StateLocation(
     id: StateStoreId,
     runId: UUID,
@@ -55,7 +57,9 @@ private[spark] final class StateLocation(
   /** Where the handle of a checkpoint is. */
   def learn(handle: StateHandle): Unit = handle.merged.foreach(withMerged.learn(handle.ref, _, handle.handleBytes))
 
-  /** A query whose batches are durable has no handle that counts in a merged file. What reads from outside of queries cannot know which kind it reads. */
+  /** A query whose batches are durable has no handle that counts in a merged file. What reads from outside of queries
+    * cannot know which kind it reads.
+    */
   def lookForMerged(barrier: Option[TaskBarrier]): Unit = mayBeMerged = barrier match {
     case Some(of) => of.merged || of.interval && settings.fileMerging.isDefined
     case None => Option(TaskContext.get()).forall(task => StateInternals.queryId(task) == null)

@@ -13,7 +13,8 @@ import io.snapline.state.FamilyDescriptor
 /** Rows of a family for one store, in the order of their keys. */
 private[savepoint] final case class GivenRows(family: FamilyDescriptor, rows: Seq[(Array[Byte], Array[Byte])])
 
-/** The states of an operator that are not spread by a key: small, and gathered by the driver, who says which partition gets what.
+/** The states of an operator that are not spread by a key: small, and gathered by the driver, who says which partition
+  * gets what.
   *
   * @param everywhere
   *   of every partition

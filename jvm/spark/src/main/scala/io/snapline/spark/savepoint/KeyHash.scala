@@ -6,7 +6,8 @@ import org.apache.spark.sql.types.StructType
 
 import io.snapline.error.{IncompatibleState, InternalError}
 
-/** The hash that Spark's shuffle takes of a key: modulo a number of partitions it is the key's partition. One thread. */
+/** The hash that Spark's shuffle takes of a key: modulo a number of partitions it is the key's partition. One thread.
+  */
 private[savepoint] final class KeyHash(key: StructType, paths: Seq[Seq[Int]]) {
   private val projection = {
     val columns = paths.map(Placement.column(key, _))

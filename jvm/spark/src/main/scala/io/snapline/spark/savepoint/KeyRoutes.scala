@@ -7,7 +7,9 @@ import io.snapline.keygroup.KeyGroups
 import io.snapline.spark.operator.channel.{ChannelState, RowSchema}
 import io.snapline.state.FamilyDescriptor
 
-/** Says of keys as they are stored which of the new partitions they belong to, and holds them against the old one. One thread. */
+/** Says of keys as they are stored which of the new partitions they belong to, and holds them against the old one. One
+  * thread.
+  */
 private[savepoint] final class KeyRoutes(operator: TargetOperator, encodings: Encodings, maxParallelism: Int) {
   private val (before, after) = (operator.layout.parallelism, operator.partitions)
 

@@ -17,7 +17,9 @@ object Placement {
   /** Every partition has the same entries, which describe its store. */
   case object Every extends Placement
 
-  /** The key is a position in a list of the partition. Elements are dealt out evenly, in order, if the parallelism changes; or every partition gets all. */
+  /** The key is a position in a list of the partition. Elements are dealt out evenly, in order, if the parallelism
+    * changes; or every partition gets all.
+    */
   final case class Dealt(union: Boolean) extends Placement
 
   /** Nobody knows, so the entries stay where they are, and their number of partitions with them. */

@@ -7,8 +7,8 @@ import org.apache.spark.sql.types.StructType
 
 import io.snapline.spark.operator.state.{OperatorMark, OperatorStateSpec, StateMigration}
 
-/** By which columns of its key each state of an operator is spread: Spark tells nobody, so this follows its state managers
-  * (`StatePartitionKeyExtractorFactory`). What it says is checked against every key that is read.
+/** By which columns of its key each state of an operator is spread: Spark tells nobody, so this follows its state
+  * managers (`StatePartitionKeyExtractorFactory`). What it says is checked against every key that is read.
   */
 private[savepoint] final class Placements(
     operator: String,

@@ -26,7 +26,8 @@ private[savepoint] final class StateFinder(session: SparkSession, checkpoint: St
   /** @param number
     *   of a checkpoint; None: the newest state that is whole
     * @param readBack
-    *   whether each handle of a numbered checkpoint is read first, so that nothing is begun with one that names files that are gone
+    *   whether each handle of a numbered checkpoint is read first, so that nothing is begun with one that names files
+    *   that are gone
     */
   def find(number: Option[Long], readBack: Boolean): FoundState = {
     if (!Seq("offsets", "commits").forall(log => files.exists(new Path(root, log)))) throw new NotACheckpoint(

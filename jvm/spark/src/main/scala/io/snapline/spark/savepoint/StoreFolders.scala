@@ -9,7 +9,8 @@ import io.snapline.snapshot.merged.{MergedFiles, MergedStorage, NewestOrigin}
 import io.snapline.spark.protocol.CheckpointFolder
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
-/** The stores of a checkpoint, or of a native savepoint, which has them in the same places. Owns nothing. Any thread. */
+/** The stores of a checkpoint, or of a native savepoint, which has them in the same places. Owns nothing. Any thread.
+  */
 private[savepoint] final class StoreFolders(root: String, configuration: Configuration) {
   private val merged = new MergedFiles(CheckpointFolder.mergedStorage(new Path(root), configuration))
 

@@ -36,7 +36,9 @@ object ExchangeLimits {
 
   val names: Set[String] = Set(MaxKeys, MaxBytes, ChunkRows, ArrowChunkRows, MaxPrefetch)
 
-  /** Of one row, or of one value of a state: a frame is one array, and so is a column of Arrow, which doubles as it grows. */
+  /** Of one row, or of one value of a state: a frame is one array, and so is a column of Arrow, which doubles as it
+    * grows.
+    */
   val MostBytes: Long = 256L << 20
 
   def tooLarge(what: String, bytes: Long): StateTooLarge = new StateTooLarge(

@@ -6,8 +6,8 @@ import org.apache.spark.SPARK_VERSION
 
 import io.snapline.error.WrongSparkVersion
 
-/** Refuses to run on a Spark whose private interfaces are not the ones this jar was compiled against. Asked first wherever Spark enters: what comes after
-  * it may not even link.
+/** Refuses to run on a Spark whose private interfaces are not the ones this jar was compiled against. Asked first
+  * wherever Spark enters: what comes after it may not even link.
   */
 private[spark] object SparkLineCheck {
   private val properties: Properties = {
@@ -37,7 +37,9 @@ private[spark] object SparkLineCheck {
   }
 }
 
-/** A class that Spark makes, and whose traits are Spark's: this constructor runs before their initializers, which are others on another line. */
+/** A class that Spark makes, and whose traits are Spark's: this constructor runs before their initializers, which are
+  * others on another line.
+  */
 private[spark] abstract class SparkLineChecked {
   SparkLineCheck.run()
 }

@@ -4,8 +4,8 @@ import org.apache.spark.scheduler.SparkListenerEvent
 
 import io.snapline.checkpoint.history.RestoredCheckpoint
 
-/** What happens to checkpoints, on Spark's listener bus. Spark writes these classes into the event log as JSON, by their names and those of their fields (docs/notes/007): a field
-  * may be added, never renamed or removed.
+/** What happens to checkpoints, on Spark's listener bus. Spark writes these classes into the event log as JSON, by
+  * their names and those of their fields (docs/notes/007): a field may be added, never renamed or removed.
   */
 sealed trait CheckpointEvent extends SparkListenerEvent {
 

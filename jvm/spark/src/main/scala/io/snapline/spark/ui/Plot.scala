@@ -4,7 +4,8 @@ import java.util.Locale
 
 import scala.xml.{Node, NodeSeq}
 
-/** A line over time, drawn on the server: no script, nothing to load. Its colours are the page's own, so it follows the theme.
+/** A line over time, drawn on the server: no script, nothing to load. Its colours are the page's own, so it follows the
+  * theme.
   *
   * @param color
   *   a custom property of Bootstrap's themes

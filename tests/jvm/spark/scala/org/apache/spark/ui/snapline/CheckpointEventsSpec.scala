@@ -14,7 +14,9 @@ import org.apache.spark.util.{JsonProtocol, JsonProtocolOptions}
 import org.apache.spark.util.kvstore.{InMemoryStore, RocksDB}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Events as Spark writes them into an event log and reads them back, and records in the store that the history server keeps on disk. */
+/** Events as Spark writes them into an event log and reads them back, and records in the store that the history server
+  * keeps on disk.
+  */
 class CheckpointEventsSpec extends AnyFunSuite {
   private val events: Seq[CheckpointEvent] = Seq(
     start("s"),

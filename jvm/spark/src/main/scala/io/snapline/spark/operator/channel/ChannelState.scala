@@ -9,8 +9,8 @@ import io.snapline.error.IncompatibleState
 import io.snapline.spark.operator.state.SchemaChange
 import io.snapline.spark.provider.SnaplineStateStore
 
-/** Rows that micro-batches have left, raw and in order, in a column family of the partition's store: they are committed, snapshotted and recovered with the state they
-  * belong to. One task's, on its thread.
+/** Rows that micro-batches have left, raw and in order, in a column family of the partition's store: they are
+  * committed, snapshotted and recovered with the state they belong to. One task's, on its thread.
   *
   * @param rows
   *   as the query has them now

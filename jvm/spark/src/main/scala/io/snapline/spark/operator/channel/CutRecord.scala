@@ -15,6 +15,8 @@ private[operator] object CutRecord {
     */
   final case class At(batch: Long, processed: Long) extends CutRecord
 
-  /** Among the batch's own rows: these wait. Their order is not said, because the shuffle brings them in another each time. */
+  /** Among the batch's own rows: these wait. Their order is not said, because the shuffle brings them in another each
+    * time.
+    */
   final case class Within(left: Seq[RowIdentity]) extends CutRecord
 }

@@ -13,9 +13,10 @@ import io.snapline.storage.CheckpointStorage
 
 /** What was noted of one partition in one micro-batch (docs/FORMAT.md section 12): `<batch>/<operator>-<partition>`.
   *
-  * A record is durable before its task ends, so that a sink has no output of a cut that a second run would not repeat. The first attempt of all to run the batch may make one when it
-  * stops early; every later attempt follows what it finds, or notes that it stopped nowhere. The name is taken by whoever is first: an attempt that
-  * was given up and still runs cannot say otherwise afterwards. The driver deletes the records of batches that no replay can reach.
+  * A record is durable before its task ends, so that a sink has no output of a cut that a second run would not repeat.
+  * The first attempt of all to run the batch may make one when it stops early; every later attempt follows what it
+  * finds, or notes that it stopped nowhere. The name is taken by whoever is first: an attempt that was given up and
+  * still runs cannot say otherwise afterwards. The driver deletes the records of batches that no replay can reach.
   */
 private[spark] final class CutRecords(storage: CheckpointStorage, batch: Long, operator: Long, partition: Int) {
   private val name = s"$batch/$operator-$partition"

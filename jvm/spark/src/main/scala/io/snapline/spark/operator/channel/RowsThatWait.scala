@@ -4,7 +4,8 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Finds again, in another order, the rows of a batch that waited at its end. Of rows that are equal the last ones do: all are counted before the first is asked about.
+/** Finds again, in another order, the rows of a batch that waited at its end. Of rows that are equal the last ones do:
+  * all are counted before the first is asked about.
   *
   * @param refuse
   *   told how many of them are not there

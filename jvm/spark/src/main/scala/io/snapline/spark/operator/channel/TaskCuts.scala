@@ -17,7 +17,9 @@ import io.snapline.spark.provider.SnaplineStateStore
 object TaskCuts {
   private val log = LoggerFactory.getLogger(getClass)
 
-  /** The newest batch each partition has begun in this process: a batch that foreachBatch goes through twice is cut once. */
+  /** The newest batch each partition has begun in this process: a batch that foreachBatch goes through twice is cut
+    * once.
+    */
   private val begun = new ConcurrentHashMap[(String, Long, Int), java.lang.Long]
   private val ManyPartitions = 100000
 
@@ -56,7 +58,9 @@ object TaskCuts {
     case _ => Cuts.Never
   }
 
-  /** The time is that of the micro-batch, and runs since it was planned. A task that has to wait for a core, or whose clock is not the driver's, has half of it. */
+  /** The time is that of the micro-batch, and runs since it was planned. A task that has to wait for a core, or whose
+    * clock is not the driver's, has half of it.
+    */
   private def timeLeft(budgetMs: Long, batchTime: Long): Long = {
     val spent = System.currentTimeMillis() - batchTime
     budgetMs - math.max(0L, math.min(spent, budgetMs / 2))

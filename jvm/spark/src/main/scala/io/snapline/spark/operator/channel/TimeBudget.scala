@@ -6,8 +6,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 
 /** The time a task has for its rows. At least one chunk is begun, however little there is.
   *
-  * A worker that stops by itself gets chunks as large as any: to make a row and to take it back costs microseconds, and each chunk costs milliseconds. For one that cannot stop within
-  * a chunk they begin with a few rows and grow to a sixteenth of the time each: slow rows are noticed early, and quick ones pay for it.
+  * A worker that stops by itself gets chunks as large as any: to make a row and to take it back costs microseconds, and
+  * each chunk costs milliseconds. For one that cannot stop within a chunk they begin with a few rows and grow to a
+  * sixteenth of the time each: slow rows are noticed early, and quick ones pay for it.
   *
   * @param stopsWithin
   *   whether the worker stops within a chunk; rows that were sent are kept until it has said how far it came

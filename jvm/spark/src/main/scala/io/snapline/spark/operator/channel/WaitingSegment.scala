@@ -2,7 +2,8 @@ package io.snapline.spark.operator.channel
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** A micro-batch whose rows, or some of them, wait in the channel: blocks `firstBlock` until `firstBlock + blockRows.size`.
+/** A micro-batch whose rows, or some of them, wait in the channel: blocks `firstBlock` until
+  * `firstBlock + blockRows.size`.
   *
   * @param schema
   *   number of the rows' schema

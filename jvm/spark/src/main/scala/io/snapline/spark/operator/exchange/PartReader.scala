@@ -12,7 +12,9 @@ import org.apache.arrow.vector.ipc.message.MessageSerializer
 import org.apache.arrow.vector.types.pojo.Schema
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnVector, ColumnarBatch}
 
-/** Reads the parts of one kind that the worker sends. The batch is good until the next is read; owns its vectors until `close`. */
+/** Reads the parts of one kind that the worker sends. The batch is good until the next is read; owns its vectors until
+  * `close`.
+  */
 final class PartReader(val id: Int, schema: Schema, allocator: BufferAllocator) extends AutoCloseable {
   private val root = VectorSchemaRoot.create(schema, allocator)
   private val loader = new VectorLoader(root)

@@ -4,7 +4,9 @@ import java.util.Arrays
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Numbers the rows it is shown in order of first sight: an epoch's keys, or its (key, entry) pairs. Open addressing, no boxes. */
+/** Numbers the rows it is shown in order of first sight: an epoch's keys, or its (key, entry) pairs. Open addressing,
+  * no boxes.
+  */
 final class EpochKeys {
   private var rows = new Array[UnsafeRow](1024)
   private var hashes = new Array[Int](1024)

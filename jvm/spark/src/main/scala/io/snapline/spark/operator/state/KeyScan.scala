@@ -6,7 +6,9 @@ import org.apache.spark.sql.types.StructType
 
 import io.snapline.spark.operator.exchange.{ByteBudget, Frame, FrameBuilder}
 
-/** Answers for `apply_to_keyed_state`: all keys that have a state, page by page, each page with that state and slots of its own. */
+/** Answers for `apply_to_keyed_state`: all keys that have a state, page by page, each page with that state and slots of
+  * its own.
+  */
 final class KeyScan(
     key: StructType,
     exchanges: Seq[StateExchange],

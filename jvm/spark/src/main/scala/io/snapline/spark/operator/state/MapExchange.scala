@@ -12,7 +12,9 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import io.snapline.spark.operator.exchange.{ByteBudget, Frame, FrameBuilder, ReadAhead}
 import org.apache.spark.sql.execution.streaming.state.snapline.GroupingKeys
 
-/** A map per key, each entry a row of the store behind its key. With an `entry` column single entries are looked up, else whole maps. */
+/** A map per key, each entry a row of the store behind its key. With an `entry` column single entries are looked up,
+  * else whole maps.
+  */
 final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
     extends StateExchange(index, spec) {
   private val userKey = spec.userKey.get

@@ -2,7 +2,9 @@ package io.snapline.spark.operator.state
 
 import java.util.Arrays
 
-/** What a chunk begins, in the order of its rows: keys, or (key, entry) pairs. Knows the row each was first seen in, so that a chunk can be cut where state no longer fits. */
+/** What a chunk begins, in the order of its rows: keys, or (key, entry) pairs. Knows the row each was first seen in, so
+  * that a chunk can be cut where state no longer fits.
+  */
 final class NewKeys {
   private var begins = new Array[Int](64)
 

@@ -8,7 +8,9 @@ import org.apache.spark.unsafe.types.ByteArray
 
 import io.snapline.spark.operator.exchange.{Frame, FrameBuilder}
 
-/** Carries one operator state between the store and the worker, whole. One task's, on its thread; owns its vectors until `close`. */
+/** Carries one operator state between the store and the worker, whole. One task's, on its thread; owns its vectors
+  * until `close`.
+  */
 final class OperatorState(index: Int, val spec: OperatorStateSpec, access: StateAccess) extends AutoCloseable {
   private val keyField = StructField("k", spec.keyType, nullable = true)
   private val valueField = StructField("v", spec.valueType, nullable = true)

@@ -2,7 +2,9 @@ package io.snapline.spark.operator.state
 
 import io.snapline.spark.operator.exchange.{Frame, FrameBuilder}
 
-/** The operator states of one partition: read whole for the worker at the beginning, changed by what it sends at the end. One task's, on its thread. */
+/** The operator states of one partition: read whole for the worker at the beginning, changed by what it sends at the
+  * end. One task's, on its thread.
+  */
 final class OperatorStates(specs: Seq[OperatorStateSpec], access: StateAccess) extends AutoCloseable {
   private val states = specs.zipWithIndex.map { case (spec, i) => new OperatorState(i, spec, access) }.toIndexedSeq
   private var toSend: Iterator[(Int, OperatorStates.Entry)] =

@@ -6,7 +6,9 @@ import org.json4s.jackson.JsonMethods
 
 import io.snapline.error.IncompatibleState
 
-/** The name of an operator in what Spark writes down of it: a member `uid` of its properties, which Spark itself passes over. */
+/** The name of an operator in what Spark writes down of it: a member `uid` of its properties, which Spark itself passes
+  * over.
+  */
 object OperatorUid {
   private val Member = "uid"
 
@@ -28,7 +30,9 @@ object OperatorUid {
     case _ => None
   }
 
-  /** Spark finds the state of an operator by its place in the plan: one that has another name there is another operator. A name may be given later. */
+  /** Spark finds the state of an operator by its place in the plan: one that has another name there is another
+    * operator. A name may be given later.
+    */
   def check(before: OperatorStateMetadata, now: OperatorStateMetadata): Unit =
     for (old <- of(before); uid <- of(now) if uid != old) throw new IncompatibleState(
       s"Operator ${now.operatorInfo.operatorId} of the plan has the uid '$uid', and its state in the checkpoint is that of '$old'.",

@@ -4,7 +4,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.types._
 
-/** What may become of a state's type between two runs of a query: fields added if they may be null, fields removed, numbers widened without loss. */
+/** What may become of a state's type between two runs of a query: fields added if they may be null, fields removed,
+  * numbers widened without loss.
+  */
 object SchemaChange {
 
   def isNone(old: StructType, now: StructType): Boolean = DataTypeUtils.sameType(old, now)

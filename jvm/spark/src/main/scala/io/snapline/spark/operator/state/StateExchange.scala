@@ -15,8 +15,8 @@ abstract class StateExchange(val index: Int, val spec: StateSpec) {
   def sent: StructType
   def changed: StructType
 
-  /** Reads the state of what a chunk begins, as far as the budget goes, and always that of one. Gives the row before which everything is there: `rows`, if nothing
-    * was left out.
+  /** Reads the state of what a chunk begins, as far as the budget goes, and always that of one. Gives the row before
+    * which everything is there: `rows`, if nothing was left out.
     */
   def lookUp(begun: NewKeys, rows: Int, budget: ByteBudget): Int
 

@@ -13,7 +13,8 @@ final case class SchemaHistory(state: String, list: Boolean, schemas: Map[Int, S
   def current: Int = schemas.keys.max
 }
 
-/** Rewrites the states of a partition whose schema has changed since they were written; once, in the batch that sees the change first.
+/** Rewrites the states of a partition whose schema has changed since they were written; once, in the batch that sees
+  * the change first.
   *
   * The number of the schema in force is kept in the store, so that it is committed with what it describes.
   */

@@ -23,9 +23,12 @@ final class TimeOrderedRows(key: StructType, timeName: String, keyName: String) 
     projection(row)
   }
 
-  /** The earliest entries up to and with `time`, in order of time, until there are so many or their keys have so many bytes. */
+  /** The earliest entries up to and with `time`, in order of time, until there are so many or their keys have so many
+    * bytes.
+    */
   def until(store: StateStore, family: String, time: Long, limit: Int, most: Long): Array[(Long, UnsafeRow)] = {
-    // No end is given: it would need a projection in every task, and the first entry that is later ends the scan as well.
+    // No end is given: it would need a projection in every task, and the first entry that is later ends the scan as
+    // well.
     val entries = store.rangeScan(None, None, family)
     try {
       val found = ArrayBuffer.empty[(Long, UnsafeRow)]

@@ -7,7 +7,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.apache.spark.sql.types._
 
-/** Finds what has expired. Every stored entry with a TTL has an index entry that is not later than its expiry; a refreshed value moves its entry only when that falls due. A list has one for all its elements. */
+/** Finds what has expired. Every stored entry with a TTL has an index entry that is not later than its expiry; a
+  * refreshed value moves its entry only when that falls due. A list has one for all its elements.
+  */
 final class TtlIndex(
     spec: StateSpec,
     elementKey: StructType,
@@ -19,7 +21,9 @@ final class TtlIndex(
 
   def created(expiry: Long, key: UnsafeRow): Unit = store.put(rows.key(expiry, key), rows.empty, name)
 
-  /** Removes what had expired at `now`, and looks again later at what was refreshed. Goes through the due entries in pages, each once: what it adds is later. */
+  /** Removes what had expired at `now`, and looks again later at what was refreshed. Goes through the due entries in
+    * pages, each once: what it adds is later.
+    */
   def cleanUp(now: Long): Unit = {
     var due = rows.until(store, name, now, TtlIndex.PageEntries, TtlIndex.PageBytes)
     while (due.nonEmpty) {

@@ -151,7 +151,9 @@ final class ChunkFeed(
     (frame, meta, sent)
   }
 
-  /** Reads the state of the keys that begin; so many of the chunk's rows have all of theirs, and the others have to wait. */
+  /** Reads the state of the keys that begin; so many of the chunk's rows have all of theirs, and the others have to
+    * wait.
+    */
   private def readState(rows: Int): Int = {
     val budget = new ByteBudget(limits.chunkBytes)
     var kept = rows

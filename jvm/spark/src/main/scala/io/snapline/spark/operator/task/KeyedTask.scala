@@ -10,8 +10,8 @@ import io.snapline.spark.operator.channel.RowLimit
 import io.snapline.spark.operator.exchange.{Frame, FrameBuilder, WorkerLink}
 import io.snapline.spark.operator.state.{KeyScan, OperatorStates, StateAccess, StateExchange, Timers}
 
-/** The rows and timers of one micro-batch in a task of the keyed operator: feeds the worker, applies what it changed, hands on what it emits. Order:
-  * docs/notes/003-keyed-process.md.
+/** The rows and timers of one micro-batch in a task of the keyed operator: feeds the worker, applies what it changed,
+  * hands on what it emits. Order: docs/notes/003-keyed-process.md.
   *
   * @param limit
   *   how many rows there is time for
@@ -109,7 +109,9 @@ final class KeyedTask(
     null
   }
 
-  /** Sends what may be sent now. While an epoch ends nothing may: the store must not be read before the changes are in it. */
+  /** Sends what may be sent now. While an epoch ends nothing may: the store must not be read before the changes are in
+    * it.
+    */
   private def send(): Unit =
     while (!epochEnding && underWay < Window && phase != Ending) phase match {
       case Rows if stopped || feed.hasRows && feed.mayStop && limit.next(1) == 0 => stop()
@@ -132,7 +134,9 @@ final class KeyedTask(
     } else finish()
   }
 
-  /** A round of timers, those of event time first; a callback may make one of either kind due, so that rounds go on until there is none. */
+  /** A round of timers, those of event time first; a callback may make one of either kind due, so that rounds go on
+    * until there is none.
+    */
   private def fire(): Unit = {
     val event = timers.take(Timers.EventTime, dueEvent, setup.limits.chunkRows)
     val round =

@@ -37,8 +37,8 @@ private final class SlotsByRow(keyOf: InternalRow => UnsafeRow, keys: EpochKeys)
   override def clear(): Unit = ()
 }
 
-/** One column of a fixed length, equal where its 64 bits are: a key that was seen before is found without making a row of it. Remembers what the epoch's keys know,
-  * up to a bound; whatever it has not is asked of them.
+/** One column of a fixed length, equal where its 64 bits are: a key that was seen before is found without making a row
+  * of it. Remembers what the epoch's keys know, up to a bound; whatever it has not is asked of them.
   */
 private final class SlotsByWord(word: InternalRow => Long, at: Int, keyOf: InternalRow => UnsafeRow, keys: EpochKeys)
     extends RowSlots {

@@ -13,8 +13,8 @@ trait KeyedRows extends Iterator[InternalRow] {
   def metrics: Map[String, Long]
 }
 
-/** The micro-batches a task works off: those of which rows wait, and then its own. Each is run as it would have been in its own time, so that a function sees the same
-  * whether rows had to wait or not. Order: docs/notes/010-unaligned.md.
+/** The micro-batches a task works off: those of which rows wait, and then its own. Each is run as it would have been in
+  * its own time, so that a function sees the same whether rows had to wait or not. Order: docs/notes/010-unaligned.md.
   *
   * @param rows
   *   the batch's own
@@ -80,7 +80,9 @@ final class TaskSegments(
 
   private def ownRows: Iterator[InternalRow] = cuts.again.fold(rows)(unlessTheyWait)
 
-  /** Of a batch that is cut again as it was before. The rows go through the channel, because the partition's may be more than memory holds. */
+  /** Of a batch that is cut again as it was before. The rows go through the channel, because the partition's may be
+    * more than memory holds.
+    */
   private def unlessTheyWait(waiting: RowsThatWait): Iterator[InternalRow] = {
     val all = channel.append(TaskSegments.Scratch)
     rows.foreach { row =>

@@ -14,7 +14,8 @@ import io.snapline.spark.operator.channel.{ChannelState, Cuts, RowLimit, RowSche
 import io.snapline.spark.operator.exchange.{Frame, FrameBuilder, WorkerLink}
 import io.snapline.spark.operator.state._
 
-/** Puts the parts of one task together. Owns its worker and the Arrow memory until `close`, which the end of the task calls if nothing else has.
+/** Puts the parts of one task together. Owns its worker and the Arrow memory until `close`, which the end of the task
+  * calls if nothing else has.
   *
   * @param startLink
   *   called where there is something to do

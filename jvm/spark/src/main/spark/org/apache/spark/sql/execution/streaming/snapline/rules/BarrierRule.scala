@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
 
-/** Sees the plan of every micro-batch on the stream's own thread, before its tasks start: the place to decide whether its end is the barrier of a checkpoint.
-  * Changes no plan.
+/** Sees the plan of every micro-batch on the stream's own thread, before its tasks start: the place to decide whether
+  * its end is the barrier of a checkpoint. Changes no plan.
   */
 object BarrierRule extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = plan => {

@@ -11,7 +11,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 
-/** Sees the plan of every query that is about to start, in the call that starts it: the last moment before Spark writes. */
+/** Sees the plan of every query that is about to start, in the call that starts it: the last moment before Spark
+  * writes.
+  */
 final class StartRule(session: SparkSession) extends (LogicalPlan => Unit) {
   override def apply(plan: LogicalPlan): Unit = plan match {
     case write: WriteToStream =>

@@ -14,7 +14,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.snapline.spark.savepoint.StateSource
 
-/** ``SELECT … FROM snapline.`path` WITH (operator = 0, state = 'total')``: Spark itself knows paths of its own file formats only. It looks before the other rules do. */
+/** ``SELECT … FROM snapline.`path` WITH (operator = 0, state = 'total')``: Spark itself knows paths of its own file
+  * formats only. It looks before the other rules do.
+  */
 final class StateOnPath(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
     case UnresolvedRelation(Seq(format, path), options, false)
