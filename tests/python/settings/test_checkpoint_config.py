@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -78,9 +79,15 @@ def test_all_that_is_set_becomes_a_setting_and_comes_back() -> None:
     conf = config.to_conf()
     assert conf[PREFIX + "interval"] == "10 s"
     assert conf[PREFIX + "min-pause"] == "500 ms"
-    # As the jar reads it (Alignment.parse).
-    assert config.to_coordinator()[-1] == f"1500,{1 << 30},7,8,true"
-    assert CheckpointConfig().to_coordinator()[-1] == ""
+    # As the jar reads it (CheckpointSpec.parse).
+    assert json.loads(config.to_spec())["unaligned"] == {
+        "timeout_ms": 1500,
+        "max_channel_bytes": 1 << 30,
+        "max_channel_rows": 7,
+        "max_batches_behind": 8,
+        "fails": True,
+    }
+    assert json.loads(CheckpointConfig().to_spec())["unaligned"] is None
     assert CheckpointConfig.from_conf({**conf, "spark.app.name": "x", "spark.snapline.max-parallelism": "8"}) == config
 
 
@@ -164,7 +171,8 @@ def test_at_least_once_is_for_aligned_checkpoints_at_an_interval() -> None:
     config = CheckpointConfig(mode="at_least_once", interval=timedelta(seconds=1))
     assert config.is_at_least_once
     assert CheckpointConfig.from_conf(config.to_conf()) == config
-    assert config.to_coordinator()[-2:] == ("AT_LEAST_ONCE", "")
+    spec = json.loads(config.to_spec())
+    assert (spec["mode"], spec["interval_ms"], spec["unaligned"]) == ("AT_LEAST_ONCE", 1000, None)
     with pytest.raises(InvalidConfiguration, match="interval is not set"):
         CheckpointConfig(mode=CheckpointingMode.AT_LEAST_ONCE)
     with pytest.raises(InvalidConfiguration, match="unaligned"):

@@ -72,7 +72,7 @@ class Runs:
         checkpointing = java_checkpointing(self._session)
         # It is here that the query's settings are held against the state there is, before anything is written.
         with starting_with(self._session.conf, self._of_query), translate("start the query"):
-            return checkpointing.start(self._session._jsparkSession, self._location, *self._config.to_coordinator())
+            return checkpointing.start(self._session._jsparkSession, self._location, self._config.to_spec())
 
     def begin(self, restore: int | None = None, drains: bool = False) -> StreamingQuery:
         """Recovers the state if that is needed, and starts the query.

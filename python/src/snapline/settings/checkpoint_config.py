@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -213,33 +214,29 @@ class CheckpointConfig:
             if _SETTINGS[field].of_stores
         }
 
-    def to_coordinator(self) -> tuple[int, int, int, int, int, int, str, str, str]:
-        """As the jar's coordinator takes them: durations in ms, an interval of -1 for none."""
-        return (
-            -1 if self.interval is None else self.interval // _MILLISECOND,
-            self.timeout // _MILLISECOND,
-            self.min_pause // _MILLISECOND,
-            self.max_concurrent_checkpoints,
-            self.tolerable_failed_checkpoints,
-            self.num_retained,
-            _POLICIES[ExternalizedCheckpointRetention(self.externalized_checkpoint_retention)],
-            CheckpointingMode(self.mode).value,
-            self._alignment(),
-        )
-
-    def _alignment(self) -> str:
-        """As the jar's Alignment reads it; empty: aligned."""
-        if not self.unaligned:
-            return ""
+    def to_spec(self) -> str:
+        """As the jar's CheckpointSpec reads it: JSON, durations in ms, sizes in bytes."""
         fails = ChannelLimit(self.at_channel_limit) is ChannelLimit.FAIL
-        parts = (
-            self.aligned_checkpoint_timeout // _MILLISECOND,
-            self.max_channel_bytes,
-            self.max_channel_rows,
-            self.max_batches_behind,
-            str(fails).lower(),
+        unaligned = {
+            "timeout_ms": self.aligned_checkpoint_timeout // _MILLISECOND,
+            "max_channel_bytes": self.max_channel_bytes,
+            "max_channel_rows": self.max_channel_rows,
+            "max_batches_behind": self.max_batches_behind,
+            "fails": fails,
+        }
+        return json.dumps(
+            {
+                "interval_ms": None if self.interval is None else self.interval // _MILLISECOND,
+                "timeout_ms": self.timeout // _MILLISECOND,
+                "min_pause_ms": self.min_pause // _MILLISECOND,
+                "max_concurrent": self.max_concurrent_checkpoints,
+                "tolerable_failures": self.tolerable_failed_checkpoints,
+                "retained": self.num_retained,
+                "retention": _POLICIES[ExternalizedCheckpointRetention(self.externalized_checkpoint_retention)],
+                "mode": CheckpointingMode(self.mode).value,
+                "unaligned": unaligned if self.unaligned else None,
+            }
         )
-        return ",".join(map(str, parts))
 
     @classmethod
     def from_conf(cls, conf: Mapping[str, str]) -> CheckpointConfig:

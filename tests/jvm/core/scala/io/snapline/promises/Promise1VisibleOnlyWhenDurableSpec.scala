@@ -35,8 +35,7 @@ abstract class Promise1VisibleOnlyWhenDurableOn(backend: TestBackend, where: Tes
   // The operations come in the same order in every life until a fault is hit.
   private lazy val operations = withJourney(FaultPlan.none)((_, _) => ())
 
-  private val isWhole =
-    (backend == TestBackend.RocksDb && where == TestStorage.OnDisk) || Cases.all
+  private val isWhole = (backend == TestBackend.RocksDb && where == TestStorage.OnDisk) || Cases.all
 
   private def isMeant(index: Int, fault: Fault): Boolean = {
     val ways = Fault.all.filter(where.makesSense(operations(index), _))

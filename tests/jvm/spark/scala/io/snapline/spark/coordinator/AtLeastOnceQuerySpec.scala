@@ -15,7 +15,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.snapline.checkpoint.{CheckpointMetadata, StoreId}
+import io.snapline.checkpoint.{CheckpointMetadata, CheckpointingMode, CoordinatorSettings, StoreId}
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.plugin.SnaplinePlugin
 import io.snapline.spark.protocol.CheckpointFolder
@@ -37,15 +37,13 @@ class AtLeastOnceQuerySpec extends AnyFunSuite with BeforeAndAfterAll with Event
   private def started(folder: File): CheckpointDriver = Checkpointing.start(
     spark,
     folder.getPath,
-    600000,
-    60000,
-    0,
-    2,
-    0,
-    2,
-    "RETAIN_ON_CANCELLATION",
-    "AT_LEAST_ONCE",
-    ""
+    CheckpointSpec(CoordinatorSettings(
+      Some(600000),
+      60000,
+      maxConcurrent = 2,
+      retained = 2,
+      mode = CheckpointingMode.AtLeastOnce
+    ))
   )
 
   /** Batch n has the values from n * Rows on, and can be read again. */

@@ -19,7 +19,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.snapline.Cases
-import io.snapline.checkpoint.{CheckpointMetadata, StoreId}
+import io.snapline.checkpoint.{CheckpointMetadata, CoordinatorSettings, StoreId}
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.plugin.SnaplinePlugin
 import io.snapline.spark.protocol.CheckpointFolder
@@ -74,8 +74,8 @@ class BatchTwiceSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually 
       }.start()
   }
 
-  private def started(checkpoint: String): CheckpointDriver = Checkpointing
-    .start(spark, checkpoint, 600000, 60000, 0, 1, 0, 2, "RETAIN_ON_CANCELLATION", "EXACTLY_ONCE", "")
+  private def started(checkpoint: String): CheckpointDriver =
+    Checkpointing.start(spark, checkpoint, CheckpointSpec(CoordinatorSettings(Some(600000), 60000, retained = 2)))
 
   private def counts(driver: CheckpointDriver, what: String): Int =
     new ObjectMapper().readTree(driver.history).get("counts").get(what).asInt

@@ -22,7 +22,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.snapline.checkpoint.CheckpointMetadata
+import io.snapline.checkpoint.{CheckpointMetadata, CoordinatorSettings, RetentionPolicy}
 import io.snapline.error.{InvalidConfiguration, QueryTakenOver, SnaplineException}
 import io.snapline.spark.{LocalSpark, StatefulQuery}
 import io.snapline.spark.plugin.SnaplinePlugin
@@ -54,15 +54,12 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     Checkpointing.start(
       spark,
       folder,
-      intervalMs,
-      60000,
-      0,
-      1,
-      tolerable,
-      retained,
-      "RETAIN_ON_CANCELLATION",
-      "EXACTLY_ONCE",
-      ""
+      CheckpointSpec(CoordinatorSettings(
+        Option(intervalMs).filter(_ >= 0),
+        60000,
+        tolerableFailures = tolerable,
+        retained = retained
+      ))
     )
 
   private def completed(folder: String): Seq[CheckpointMetadata] =
@@ -161,15 +158,7 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     val driver = Checkpointing.start(
       spark,
       checkpoint,
-      100,
-      60000,
-      0,
-      1,
-      0,
-      1,
-      "RETAIN_ON_FAILURE",
-      "EXACTLY_ONCE",
-      ""
+      CheckpointSpec(CoordinatorSettings(Some(100), 60000, retention = RetentionPolicy.named("RETAIN_ON_FAILURE")))
     )
     driver.claimFolder()
     val counted = new Counted(checkpoint)
@@ -355,15 +344,12 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
         Checkpointing.start(
           spark,
           checkpoint,
-          intervalMs,
-          60000,
-          0,
-          1,
-          0,
-          2,
-          "NEVER_RETAIN_AFTER_TERMINATION",
-          "EXACTLY_ONCE",
-          ""
+          CheckpointSpec(CoordinatorSettings(
+            Option(intervalMs).filter(_ >= 0),
+            60000,
+            retained = 2,
+            retention = RetentionPolicy.named("NEVER_RETAIN_AFTER_TERMINATION")
+          ))
         )
       val query = counted.start()
       try {

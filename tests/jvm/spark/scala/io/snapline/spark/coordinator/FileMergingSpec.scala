@@ -17,7 +17,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.snapline.checkpoint.{CheckpointMetadata, MergedHandles, NamedFile, StoreId}
+import io.snapline.checkpoint.{CheckpointMetadata, CoordinatorSettings, MergedHandles, NamedFile, StoreId}
 import io.snapline.error.CheckpointDamaged
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.plugin.SnaplinePlugin
@@ -66,15 +66,7 @@ class FileMergingSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually
         Checkpointing.start(
           spark,
           root.toString,
-          intervalMs,
-          60000,
-          0,
-          1,
-          0,
-          retained,
-          "RETAIN_ON_CANCELLATION",
-          "EXACTLY_ONCE",
-          ""
+          CheckpointSpec(CoordinatorSettings(Option(intervalMs).filter(_ >= 0), 60000, retained = retained))
         )
       try {
         if (restore > 0) driver.restoreFrom(restore)

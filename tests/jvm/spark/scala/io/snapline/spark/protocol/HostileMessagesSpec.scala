@@ -17,7 +17,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.snapline.checkpoint._
 import io.snapline.snapshot.format.VersionRef
 import io.snapline.snapshot.merged.MergedPlace
-import io.snapline.spark.coordinator.Checkpointing
+import io.snapline.spark.coordinator.{CheckpointSpec, Checkpointing}
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.plugin.SnaplinePlugin
 import io.snapline.spark.provider.ProviderSettings
@@ -84,7 +84,11 @@ class HostileMessagesSpec extends AnyFunSuite with BeforeAndAfterAll with Eventu
     // Where the names below would lead.
     val victims = Seq("checkpoint/victim.sst", "checkpoint/state/victim.handle", "victim.sst").map(base.resolve)
     val driver =
-      Checkpointing.start(spark, folder, 100, 60000, 0, 1, 1000, 2, "RETAIN_ON_CANCELLATION", "EXACTLY_ONCE", "")
+      Checkpointing.start(
+        spark,
+        folder,
+        CheckpointSpec(CoordinatorSettings(Some(100), 60000, tolerableFailures = 1000, retained = 2))
+      )
     val checkpoints = new CheckpointFolder(new Path(folder), new Configuration)
     val session = spark
     import session.implicits._

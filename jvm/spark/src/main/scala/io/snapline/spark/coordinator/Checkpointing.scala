@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 import io.snapline.checkpoint._
 import io.snapline.checkpoint.history.CheckpointHistory
 import io.snapline.error.InvalidConfiguration
-import io.snapline.spark.protocol.{Alignment, CheckpointFolder, HolderOrder, HoldersReport, TaskBarrier}
+import io.snapline.spark.protocol.{CheckpointFolder, HolderOrder, HoldersReport, TaskBarrier}
 import io.snapline.spark.provider.{BackendSettings, ProviderSettings, StartCheck}
 
 /** The coordinators of this driver, one for each query that was started with one. Any thread. */
@@ -56,31 +56,16 @@ object Checkpointing {
 
   private[spark] def histories: Seq[CheckpointHistory.Snapshot] = drivers.values.asScala.toSeq.map(_.snapshot)
 
-  /** Registers the query that is about to start on this checkpoint folder. Whoever calls closes it when the query has
-    * ended for good.
+  /** Registers the query that is about to start on this checkpoint folder. The caller closes the driver when the query
+    * has ended for good.
     *
-    * @param intervalMs
-    *   below zero: every batch is durable by itself, and checkpoints are taken when somebody asks, and at the first
-    *   barrier of a run
-    * @param mode
-    *   of CheckpointingMode
-    * @param alignment
-    *   empty: every row of a batch is processed before its barrier; else the time for it in ms, and the limits of what
-    *   may wait (Alignment)
+    * @param spec
+    *   JSON: `CheckpointSpec`
     */
-  def start(
-      session: SparkSession,
-      folder: String,
-      intervalMs: Long,
-      timeoutMs: Long,
-      minPauseMs: Long,
-      maxConcurrent: Int,
-      tolerableFailures: Int,
-      retained: Int,
-      retention: String,
-      mode: String,
-      alignment: String
-  ): CheckpointDriver = {
+  def start(session: SparkSession, folder: String, spec: String): CheckpointDriver =
+    start(session, folder, CheckpointSpec.parse(spec))
+
+  private[spark] def start(session: SparkSession, folder: String, spec: CheckpointSpec): CheckpointDriver = {
     if (plugin == null) {
       throw new InvalidConfiguration(
         "Executors cannot acknowledge checkpoints: spark.plugins does not name io.snapline.spark.plugin.SnaplinePlugin.",
@@ -88,7 +73,7 @@ object Checkpointing {
       )
     }
     val configuration = SessionInternals.hadoopConfiguration(session)
-    val durableBatches = intervalMs < 0
+    val durableBatches = spec.durableBatches
     val inMemory = BackendSettings.read(ProviderSettings.set(configuration)).driverMemory
     if (inMemory && !durableBatches) {
       throw new InvalidConfiguration(
@@ -98,16 +83,8 @@ object Checkpointing {
     }
     val path = qualified(folder, configuration)
     StartCheck.run(path, SessionInternals.storeConf(session), configuration)
-    val settings = CoordinatorSettings(
-      Some(if (durableBatches) Long.MaxValue else intervalMs),
-      timeoutMs,
-      minPauseMs,
-      maxConcurrent,
-      tolerableFailures,
-      retained,
-      RetentionPolicy.named(retention),
-      CheckpointingMode.named(mode)
-    )
+    // The coordinator takes one at every barrier where no interval is set.
+    val settings = if (durableBatches) spec.settings.copy(intervalMs = Some(Long.MaxValue)) else spec.settings
     def nameOf(run: UUID): Option[String] = session.streams.active.find(_.runId == run).flatMap(q => Option(q.name))
     val observer = openedObservers().observer(path.toString, settings, durableBatches, nameOf)
     val driver = new CheckpointDriver(
@@ -115,7 +92,7 @@ object Checkpointing {
       settings,
       durableBatches,
       inMemory,
-      Alignment.parse(alignment),
+      spec.alignment,
       ProviderSettings.maxParallelism(configuration),
       new SparkLogs(session, path),
       observer,
