@@ -16,6 +16,10 @@ import io.snapline.spark.protocol.{Alignment, ChannelLimits}
   */
 final case class CheckpointSpec(settings: CoordinatorSettings, alignment: Alignment = Alignment.Aligned) {
   def durableBatches: Boolean = settings.intervalMs.isEmpty
+
+  /** The coordinator itself takes a checkpoint at every barrier where no interval is set. */
+  private[coordinator] def coordinatorSettings: CoordinatorSettings =
+    if (durableBatches) settings.copy(intervalMs = Some(Long.MaxValue)) else settings
 }
 
 object CheckpointSpec {

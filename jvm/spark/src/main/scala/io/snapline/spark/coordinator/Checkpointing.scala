@@ -73,9 +73,8 @@ object Checkpointing {
       )
     }
     val configuration = SessionInternals.hadoopConfiguration(session)
-    val durableBatches = spec.durableBatches
     val inMemory = BackendSettings.read(ProviderSettings.set(configuration)).driverMemory
-    if (inMemory && !durableBatches) {
+    if (inMemory && !spec.durableBatches) {
       throw new InvalidConfiguration(
         s"State is kept in the driver's memory (${BackendSettings.Storage}), and checkpoints at an interval are to outlive it.",
         s"set ${BackendSettings.Storage} to filesystem, or leave the interval out."
@@ -83,25 +82,18 @@ object Checkpointing {
     }
     val path = qualified(folder, configuration)
     StartCheck.run(path, SessionInternals.storeConf(session), configuration)
-    // The coordinator takes one at every barrier where no interval is set.
-    val settings = if (durableBatches) spec.settings.copy(intervalMs = Some(Long.MaxValue)) else spec.settings
     def nameOf(run: UUID): Option[String] = session.streams.active.find(_.runId == run).flatMap(q => Option(q.name))
-    val observer = openedObservers().observer(path.toString, settings, durableBatches, nameOf)
+    val observer =
+      openedObservers().observer(path.toString, spec.coordinatorSettings, spec.durableBatches, nameOf)
     val driver = new CheckpointDriver(
       new CheckpointFolder(path, configuration),
-      settings,
-      durableBatches,
+      spec,
       inMemory,
-      spec.alignment,
       ProviderSettings.maxParallelism(configuration),
       new SparkLogs(session, path),
       observer,
       ClaimHolder.here(session.sparkContext.applicationId),
-      run => SessionInternals.running(session, run).foreach(_.stop()),
-      ended => {
-        drivers.remove(path.toString, ended)
-        session.streams.removeListener(ended.listener)
-      }
+      drivenQuery(session, path)
     )
     if (drivers.putIfAbsent(path.toString, driver) != null) {
       driver.close()
@@ -111,8 +103,18 @@ object Checkpointing {
       )
     }
     observer.started()
+    driver.open()
     session.streams.addListener(driver.listener)
     driver
+  }
+
+  private def drivenQuery(session: SparkSession, path: Path): DrivenQuery = new DrivenQuery {
+    override def stop(run: UUID): Unit = SessionInternals.running(session, run).foreach(_.stop())
+
+    override def closed(driver: CheckpointDriver): Unit = {
+      drivers.remove(path.toString, driver)
+      session.streams.removeListener(driver.listener)
+    }
   }
 
   private def qualified(folder: String, configuration: Configuration): Path = {
