@@ -160,19 +160,9 @@ class SnaplineProvider extends SparkLineChecked with MaintainedProvider with Sup
     val stamp = stamps.acquireStamp()
     try {
       loading(version)(load(barrier))
-      val store = new SnaplineStateStore(
-        this,
-        version,
-        stamp,
-        readOnly,
-        forceSnapshot,
-        useColumnFamilies,
-        conf,
-        configuration,
-        validation,
-        knownAs,
-        barrier.fold(CheckpointPart.Empty)(part(_, version))
-      )
+      val taken = barrier.fold(CheckpointPart.Empty)(part(_, version))
+      val use = StoreUse(version, stamp, readOnly, forceSnapshot, knownAs, taken)
+      val store = new SnaplineStateStore(this, use, useColumnFamilies, conf, configuration, validation)
       barrier.filter(b => b.interval && b.checkpoint.isEmpty).foreach(_ => holdAfterwards(store))
       barrier.filter(_.replays).foreach(_ => leaveAfterwards(store))
       store
