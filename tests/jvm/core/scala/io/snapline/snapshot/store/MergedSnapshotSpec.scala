@@ -44,13 +44,15 @@ class MergedSnapshotSpec extends AnyFunSuite {
       val fixture = fixtures(n)
       val near = new File(fixture.nearFolder(opened.size).getPath)
       val state = new VersionedState(
-        from,
+        StoreContext(
+          from,
+          fixture.settings,
+          StoreFixture.origin,
+          near = Some(NearFolder(near, new HadoopCheckpointStorage(new Path(near.toURI), new Configuration)))
+        ),
         fixture.factory,
-        fixture.settings,
         pool,
-        StoreFixture.origin,
         _ => (),
-        near = Some(NearFolder(near, new HadoopCheckpointStorage(new Path(near.toURI), new Configuration))),
         merged = Some(new MergedDestination(() => merger, store(n), fixture.plainStorage, () => ()))
       )
       opened :+= state

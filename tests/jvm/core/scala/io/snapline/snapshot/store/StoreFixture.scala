@@ -61,13 +61,10 @@ final class StoreFixture(
     val folder = nearFolder(opened.size)
     val near = NearFolder(folder, new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration))
     val state = new VersionedState(
-      storage,
+      StoreContext(storage, over, StoreFixture.origin, near = Some(near)),
       factory,
-      over,
       pool,
-      StoreFixture.origin,
       _ => (),
-      near = Some(near),
       merged = Option.when(merging)(new MergedDestination(() => merger, StoreFixture.Store, own, () => ()))
     )
     opened :+= state

@@ -116,13 +116,10 @@ abstract class VersionedStateOn(backend: TestBackend) extends AnyFunSuite {
     withStore() { fixture =>
       def open(now: Long): VersionedState =
         new VersionedState(
-          fixture.storage,
+          StoreContext(fixture.storage, fixture.settings, StoreFixture.origin, clock = new UidClock(() => now)),
           fixture.factory,
-          fixture.settings,
           StoreFixture.pool,
-          StoreFixture.origin,
-          _ => (),
-          clock = new UidClock(() => now)
+          _ => ()
         )
       val ahead = open(2000000000000L)
       (0L to 3L).foreach(version => commit(ahead, version, s"ahead $version"): Unit)

@@ -9,44 +9,38 @@ import org.slf4j.LoggerFactory
 import io.snapline.snapshot.format._
 import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.{HandleDestination, LocalBackup, SnapshotFigures, SnapshotListener, SnapshotUpload}
-import io.snapline.state.{LocalFolder, LocalSnapshot}
-import io.snapline.storage.CheckpointStorage
+import io.snapline.state.{LocalFolder, LocalSnapshot, PendingSnapshot}
 
-/** One snapshot of the version just committed: making this object is the sync phase, `run` and `acknowledge` are the
+/** One snapshot of the version just committed: `SnapshotRun.prepare` is its sync phase, `upload` or `acknowledge` its
   * async phase.
   *
-  * Owns the local files until the handle is durable. `run` wants the held state's snapshot claimed, and gives it back.
+  * Owns the local files until the handle is durable. `upload` wants the held state's snapshot claimed, and gives it
+  * back.
   *
+  * @param made
+  *   the sync phase
+  * @param note
+  *   told the handle and the milliseconds since the sync phase began
   * @param destination
-  *   where the handle goes
-  * @param outlives
-  *   whether it is made although another state is held by then
+  *   of the handle
   */
-private[snapshot] final class SnapshotRun(
-    storage: CheckpointStorage,
-    clock: UidClock,
-    settings: StateSettings,
-    origin: Origin,
+private[snapshot] final class SnapshotRun private (
+    store: StoreContext,
     held: HeldState,
     ref: VersionRef,
+    made: SnapshotRun.Prepared,
     note: (HandleMeta, Long) => Unit,
     destination: HandleDestination,
-    outlives: Boolean,
-    backup: Option[LocalBackup] = None
+    backup: Option[LocalBackup]
 ) {
+  import store.storage
+
   private val log = LoggerFactory.getLogger(classOf[SnapshotRun])
-  private val pending = held.backend.snapshot()
-  if (outlives) held.snapshotBegun()
-  private val families = held.backend.families.map(f => FamilyState(f.descriptor, f.keyCount))
-  private val mark = held.mark
-  private val inFlightBytes = held.inFlightBytes
-  private val begun = System.nanoTime()
-  private val part = destination.expect(ref.version)
 
   /** @param rethrow
     *   false: a failure is logged, and a later commit tries again
     */
-  def run(rethrow: Boolean): Unit = {
+  def upload(rethrow: Boolean): Unit = {
     var failure: Option[Exception] = None
     make {
       case Right(handle) => held.reuse(handle.meta)
@@ -69,7 +63,7 @@ private[snapshot] final class SnapshotRun(
     var failure: Option[Exception] = None
     make {
       case Right(handle) =>
-        to.made(handle, SnapshotFigures(syncMs, millis, inFlightBytes), () => held.reuse(handle.meta))
+        to.made(handle, SnapshotFigures(syncMs, millis, made.inFlightBytes), () => held.reuse(handle.meta))
       case Left(e) =>
         failure = Some(e)
         log.warn(s"The snapshot of version $ref of ${storage.location} for a checkpoint failed.", e)
@@ -90,28 +84,28 @@ private[snapshot] final class SnapshotRun(
       }
     try {
       val files =
-        try pending.materialize().inline(settings.inlineThreshold)
-        finally if (outlives) held.snapshotTaken()
+        try made.pending.materialize().inline(store.settings.inlineThreshold)
+        finally if (made.outlives) held.snapshotTaken()
       local = Some(files)
-      destination.put(upload(files), files)(end)
+      destination.put(write(files), files)(end)
     } catch {
       case e: Exception => end(Left(e))
       case e: Throwable =>
         end(Left(new RuntimeException(e)))
         throw e
-    } finally part.close()
+    } finally made.part.close()
   }
 
-  private def upload(local: LocalSnapshot): HandleMeta = {
-    val deadline = begun + TimeUnit.MILLISECONDS.toNanos(settings.uploadTimeoutMs)
-    val known = if (settings.incremental) held.tables else Map.empty[String, TableFile]
-    new SnapshotUpload(storage, clock, known, deadline)
-      .run(ref, local, held.backend.kind, families, System.currentTimeMillis(), origin)
+  private def write(local: LocalSnapshot): HandleMeta = {
+    val deadline = made.begun + TimeUnit.MILLISECONDS.toNanos(store.settings.uploadTimeoutMs)
+    val known = if (store.settings.incremental) held.tables else Map.empty[String, TableFile]
+    new SnapshotUpload(storage, store.clock, known, deadline)
+      .run(ref, local, held.backend.kind, made.families, System.currentTimeMillis(), store.origin)
   }
 
   private def keep(handle: StoredHandle, local: LocalSnapshot): StoredHandle = {
     backup.foreach(_.keep(handle.meta, local))
-    held.snapshotMade(handle.meta, mark)
+    held.snapshotMade(handle.meta, made.mark)
     note(handle.meta, millis)
     handle
   }
@@ -120,5 +114,46 @@ private[snapshot] final class SnapshotRun(
     try Right(body)
     catch { case e: Exception => Left(e) }
 
-  private def millis: Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)
+  private def millis: Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - made.begun)
+}
+
+private[snapshot] object SnapshotRun {
+
+  /** What the sync phase has fixed.
+    *
+    * @param outlives
+    *   the snapshot is made although another state is held by then
+    * @param begun
+    *   System.nanoTime
+    * @param part
+    *   the destination waits for it
+    */
+  private final case class Prepared(
+      pending: PendingSnapshot,
+      outlives: Boolean,
+      families: Seq[FamilyState],
+      mark: Mark,
+      inFlightBytes: Long,
+      begun: Long,
+      part: AutoCloseable
+  )
+
+  /** The sync phase, on the thread that holds the backend. */
+  def prepare(
+      store: StoreContext,
+      held: HeldState,
+      ref: VersionRef,
+      note: (HandleMeta, Long) => Unit,
+      destination: HandleDestination,
+      outlives: Boolean,
+      backup: Option[LocalBackup]
+  ): SnapshotRun = {
+    val pending = held.backend.snapshot()
+    if (outlives) held.snapshotBegun()
+    val families = held.backend.families.map(f => FamilyState(f.descriptor, f.keyCount))
+    val begun = System.nanoTime()
+    val part = destination.expect(ref.version)
+    val made = Prepared(pending, outlives, families, held.mark, held.inFlightBytes, begun, part)
+    new SnapshotRun(store, held, ref, made, note, destination, backup)
+  }
 }

@@ -1,33 +1,27 @@
 package io.snapline.snapshot.store
 
-import io.snapline.error.{CheckpointDamaged, StateNotFound}
-import io.snapline.snapshot.format.{Origin, StoreFolder, UidClock, VersionRef}
-import io.snapline.snapshot.upload.{BackdatedSnapshot, NearFolder}
+import io.snapline.error.{CheckpointDamaged, InternalError, StateNotFound}
+import io.snapline.snapshot.format.{Origin, StoreFolder, VersionRef}
+import io.snapline.snapshot.upload.BackdatedSnapshot
 import io.snapline.storage.{CheckpointStorage, LayeredStorage}
 
 /** Makes backends that hold a version of one store. Whoever gets one owns it.
   *
-  * @param near
-  *   the executor's own folder, for changelogs that storage need not have
   * @param check
   *   compares the origin of files read with the store's own
-  * @param clock
-  *   observes every version seen, so that later ones are told apart from them
   */
 private[snapshot] final class StateLoader(
-    storage: CheckpointStorage,
-    near: Option[NearFolder],
+    store: StoreContext,
     factory: BackendFactory,
-    origin: Origin,
-    check: Origin => Unit,
-    clock: UidClock
+    check: Origin => Unit
 ) {
+  import store.{clock, origin, storage}
 
   /** Where changelogs of interval durability are. */
   def own: CheckpointStorage =
-    near.map(
-      _.storage
-    ).getOrElse(throw new InternalError(s"The state in ${storage.location} has no folder for interval durability."))
+    store.near.map(_.storage).getOrElse {
+      throw new InternalError(s"The state in ${storage.location} has no folder for interval durability.")
+    }
 
   def empty(version: Long): HeldState = {
     // A first version written beside another provider's files would be lost among them.
@@ -92,7 +86,7 @@ private[snapshot] final class StateLoader(
     new HeldState(restored.ref.version, restored.backend, Some(restored))
   }
 
-  /** It does not know, and may delete, what was uploaded without it. */
+  /** The coordinator may delete files that it was not told of, so the next snapshot must not reuse them. */
   private def forCoordinator(held: HeldState, interval: Boolean, base: Option[VersionRef]): HeldState = {
     if (interval) held.reuseOnlyOf(base)
     held

@@ -6,9 +6,8 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.error._
 import io.snapline.snapshot.format._
-import io.snapline.snapshot.upload.{HandleDestination, NearFolder, OwedCheckpoint, SnapshotListener, SnapshotPool}
+import io.snapline.snapshot.upload.{HandleDestination, OwedCheckpoint, SnapshotListener, SnapshotPool}
 import io.snapline.state.KeyedBackend
-import io.snapline.storage.CheckpointStorage
 
 /** The versions of one store: a backend that holds one of them, and the files in storage that hold them all.
   *
@@ -17,30 +16,26 @@ import io.snapline.storage.CheckpointStorage
   * durability (docs/notes/004-checkpoints.md) it is in `near`. Owns what is in `near`: all that a version needs stays
   * there until a later version was loaded, for until then the batch that begins at it may be run again.
   *
-  * @param origin
-  *   written into every file; `check` compares it with that of files read
+  * @param check
+  *   compares the origin of files read with the store's own; throws if they do not go together
   * @param snapshotMade
   *   told the version of every snapshot, from any thread
-  * @param near
-  *   the executor's own folder, for changelogs that storage need not have
   * @param pinned
   *   what clean-up leaves because checkpoints of the query name it
   * @param merged
   *   where handles of checkpoints go under interval durability; None: files of their own
   */
 final class VersionedState(
-    storage: CheckpointStorage,
+    store: StoreContext,
     factory: BackendFactory,
-    settings: StateSettings,
     pool: SnapshotPool,
-    origin: Origin,
     check: Origin => Unit,
     snapshotMade: Long => Unit = _ => (),
-    clock: UidClock = new UidClock,
-    near: Option[NearFolder] = None,
     pinned: () => Pinned = () => Pinned.nothing,
     merged: Option[HandleDestination] = None
 ) extends AutoCloseable {
+  import store.{clock, origin, settings, storage}
+
   private val log = LoggerFactory.getLogger(classOf[VersionedState])
   @volatile private var held: HeldState = _
 
@@ -48,8 +43,8 @@ final class VersionedState(
 
   /** Held before, and still open for snapshots that were begun of it. One at most. */
   private var retired: Option[HeldState] = None
-  private val loader = new StateLoader(storage, near, factory, origin, check, clock)
-  private val snapshots = new StoreSnapshots(storage, near, merged, settings, origin, clock, note)
+  private val loader = new StateLoader(store, factory, check)
+  private val snapshots = new StoreSnapshots(store, merged, note)
   private var writer: ChangelogWriter = _
   private var changesAtBegin = 0L
 
@@ -223,13 +218,13 @@ final class VersionedState(
       // Snapshots are the coordinator's to ask for.
     } else if (forceSnapshot || alone) {
       held.claimSnapshotWaiting()
-      try snapshots.ofPolicy(held, changelog.ref).run(rethrow = true)
+      try snapshots.ofPolicy(held, changelog.ref).upload(rethrow = true)
       catch { case e: Throwable if alone => drop(); throw e }
     } else if (settings.policy.due(held.distance, held.changelogBytes, held.snapshot.fold(0L)(_.stateBytes))) {
       // One at a time: a slow store must not gather work.
       if (held.claimSnapshot()) {
         val run = snapshots.ofPolicy(held, changelog.ref)
-        pool.submit(() => run.run(rethrow = false))
+        pool.submit(() => run.upload(rethrow = false))
       }
     }
     measured(_.copy(commitMs = millis(begun)))

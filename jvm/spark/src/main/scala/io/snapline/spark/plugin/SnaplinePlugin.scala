@@ -7,6 +7,7 @@ import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext,
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.{Acknowledgement, Decline}
+import io.snapline.error.InternalError
 import io.snapline.spark.coordinator.{BroadcastBoard, CheckpointMetrics, Checkpointing, DriverMemory}
 import io.snapline.spark.protocol.{BroadcastReport, DriverMessage, ExecutorLink, HoldersReport, MessageCheck}
 import io.snapline.spark.provider.OpenStates

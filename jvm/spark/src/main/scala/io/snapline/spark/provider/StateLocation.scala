@@ -13,9 +13,10 @@ import io.snapline.checkpoint.{StateHandle, StoreId}
 import io.snapline.error.{SnaplineException, StateNotFound}
 import io.snapline.snapshot.format.Origin
 import io.snapline.snapshot.merged.{MergedStorage, NewestOrigin}
-import io.snapline.snapshot.store.{Pinned, VersionedState}
+import io.snapline.snapshot.store.{Pinned, StoreContext, VersionedState}
 import io.snapline.snapshot.upload.{MergedDestination, NearFolder}
 import io.snapline.spark.protocol.{CheckpointFolder, DriverChannel, DriverMemoryStorage, TaskBarrier}
+import io.snapline.spark.settings.SparkLineCheck
 import io.snapline.state.LocalFolder
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
@@ -70,14 +71,16 @@ private[spark] final class StateLocation(
     if (settings.fileMerging.isEmpty) () => () else sharing.get.merger.expect(version)
 
   def open(snapshotMade: Long => Unit): VersionedState = new VersionedState(
-    storage,
+    StoreContext(
+      storage,
+      settings.state,
+      Origin(SparkLineCheck.version, runId.toString, properties.written),
+      Some(near)
+    ),
     factory,
-    settings.state,
     shared.snapshots,
-    Origin(io.snapline.spark.settings.SparkLineCheck.version, runId.toString, properties.written),
     properties.check(_, storage.location),
     snapshotMade,
-    near = Some(near),
     pinned = () => namedByCheckpoints,
     merged = settings.fileMerging.map { _ =>
       new MergedDestination(() => sharing.get.merger, storeId.folder, files, () => files.makeFolder())
