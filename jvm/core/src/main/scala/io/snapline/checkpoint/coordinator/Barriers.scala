@@ -2,6 +2,20 @@ package io.snapline.checkpoint.coordinator
 
 import io.snapline.checkpoint.StoreId
 
+/** The end of a batch of this run.
+  *
+  * @param checkpoint
+  *   triggered at it, or of it afterwards
+  * @param committedMs
+  *   when its batch was seen to be committed
+  */
+final case class Barrier(
+    batch: Long,
+    expected: Set[StoreId],
+    checkpoint: Option[Long],
+    committedMs: Option[Long] = None
+)
+
 /** The barriers of a run: the newest one, and how far its batches are committed. */
 private[checkpoint] final class Barriers {
   private var last: Option[Barrier] = None

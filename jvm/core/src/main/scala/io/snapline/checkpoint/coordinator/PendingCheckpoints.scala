@@ -2,7 +2,7 @@ package io.snapline.checkpoint.coordinator
 
 import scala.collection.immutable.TreeMap
 
-import io.snapline.checkpoint.{Acknowledgement, PendingCheckpoint, StoreId}
+import io.snapline.checkpoint.{Acknowledgement, Ending, PendingCheckpoint, StoreId}
 
 /** The checkpoints of a query that are in progress, in the order of their numbers. */
 private[checkpoint] final class PendingCheckpoints {
@@ -49,4 +49,38 @@ private[checkpoint] final class PendingCheckpoints {
     */
   def completeIfReady(p: PendingCheckpoint, committed: Long): Seq[Action] =
     if (p.isReady(committed)) Seq(Action.Complete(put(p.copy(completing = true)))) else Nil
+}
+
+/** The run of the query that messages have to be of, and the numbers that its checkpoints get. */
+private[checkpoint] final class CurrentRun {
+  private var run: Option[String] = None
+  private var over: Option[Ending] = None
+  private var last = 0L
+
+  /** None: nothing is known of the folder yet. */
+  def id: Option[String] = run
+
+  /** How it ended, if it has. */
+  def ending: Option[Ending] = over
+
+  def isRunning: Boolean = run.isDefined && over.isEmpty
+
+  /** The greatest number that a checkpoint ever had. */
+  def lastCheckpoint: Long = last
+
+  def nextCheckpoint(): Long = {
+    last += 1
+    last
+  }
+
+  /** @param numbers
+    *   of checkpoints that are there
+    */
+  def begins(id: String, numbers: Iterable[Long]): Unit = {
+    run = Some(id)
+    over = None
+    last = (Seq(last) ++ numbers).max
+  }
+
+  def ends(how: Ending): Unit = over = Some(how)
 }

@@ -1,6 +1,9 @@
 package io.snapline.snapshot.store
 
+import java.io.File
+
 import io.snapline.snapshot.format.{Origin, VersionRef}
+import io.snapline.state.KeyedBackend
 
 /** A state that one [[VersionedState]] has left as it is, loaded and committed, for another one of the same store.
   * Whoever has it takes it over or closes it.
@@ -22,4 +25,17 @@ trait LeftOpen {
 
 object LeftOpen {
   val nothing: LeftOpen = _ => None
+}
+
+/** Opens backends. Any thread. */
+trait BackendFactory {
+
+  /** As in the handle's meta. */
+  def kind: String
+
+  /** A new folder name on the local disk, unused; the backend that gets it owns it. */
+  def newFolder(): File
+
+  /** A backend on the folder, which is empty or (`restored`) holds the files of a snapshot. */
+  def open(folder: File, restored: Boolean): KeyedBackend
 }

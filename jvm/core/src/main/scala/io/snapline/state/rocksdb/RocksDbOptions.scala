@@ -72,3 +72,29 @@ private[rocksdb] object RocksDbOptions {
     */
   val LongestManifest: Long = 32L << 10
 }
+
+/** @param compression
+  *   of table files: `lz4`, `zstd` or `none`
+  * @param inlineThreshold
+  *   table files at most so many bytes long are written again with each snapshot: before one is made, what a family has
+  *   of them becomes one
+  */
+final case class RocksDbSettings(compression: String = "lz4", inlineThreshold: Int = 0) {
+  private[rocksdb] def compressionType: CompressionType = compression match {
+    case "none" => CompressionType.NO_COMPRESSION
+    case "zstd" => CompressionType.ZSTD_COMPRESSION
+    case _ => CompressionType.LZ4_COMPRESSION
+  }
+}
+
+/** Native memory that all stores of a JVM share: one block cache, with the memtables charged to it. Lives as long as
+  * the JVM.
+  *
+  * @param limit
+  *   bytes of blocks, indexes, filters and memtables together; memtables take at most half
+  */
+final class RocksDbMemory(val limit: Long) {
+  RocksDB.loadLibrary()
+  val cache: Cache = new LRUCache(limit, -1, false, 0.2)
+  val writeBuffers: WriteBufferManager = new WriteBufferManager(limit / 2, cache, false)
+}

@@ -1,5 +1,7 @@
 package io.snapline.spark.coordinator
 
+import java.util.UUID
+
 import io.snapline.checkpoint.{CheckpointingMode, StoreId}
 import io.snapline.checkpoint.coordinator.CheckpointCoordinator
 import io.snapline.spark.protocol.TaskBarrier
@@ -68,3 +70,26 @@ private[coordinator] final class BatchBarriers(
   private def mayBeAhead(operator: PlannedOperator): Boolean =
     spec.settings.mode == CheckpointingMode.AtLeastOnce && !operator.feedsState
 }
+
+/** A stateful operator of a micro-batch's plan. Each of its partitions has each of its stores.
+  *
+  * @param feedsState
+  *   whether another stateful operator gets its rows
+  */
+final case class PlannedOperator(
+    id: Long,
+    name: String,
+    parallelism: Int,
+    stores: Seq[String],
+    feedsState: Boolean = false
+) {
+  def storeIds: Seq[StoreId] =
+    for (partition <- 0 until parallelism; store <- stores) yield StoreId(id, partition, store)
+}
+
+/** A micro-batch that is about to run.
+  *
+  * @param stateFolder
+  *   `<checkpoint>/state`
+  */
+final case class PlannedBatch(stateFolder: String, run: UUID, batch: Long, operators: Seq[PlannedOperator])

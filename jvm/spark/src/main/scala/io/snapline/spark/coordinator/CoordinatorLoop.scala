@@ -6,8 +6,8 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.snapline.checkpoint.NamedFile
 import io.snapline.checkpoint.coordinator.{Action, CheckpointCoordinator}
+import io.snapline.checkpoint.NamedFile
 
 /** One query's coordinator, and the lock that guards it: this object. Actions are carried out on one thread, in the
   * order of the events.
@@ -71,4 +71,19 @@ private[coordinator] final class CoordinatorLoop(location: String, prepare: Seq[
     execute(() => executor.shutdown())
     executor.awaitTermination(waitMs, TimeUnit.MILLISECONDS): Unit
   }
+}
+
+/** Milliseconds since 1970 that run on when the machine's clock is set: the time at which this was made, and what has
+  * gone by since. Intervals, pauses and timeouts of a coordinator are measured with it; set back by an hour, the
+  * machine's own clock would have it take no checkpoint for an hour, and forward, take every executor for a silent one.
+  * Any thread.
+  */
+private[spark] final class SteadyClock(
+    wallMs: () => Long = () => System.currentTimeMillis(),
+    counterNs: () => Long = () => System.nanoTime()
+) {
+  private val begunMs = wallMs()
+  private val begunNs = counterNs()
+
+  def nowMs: Long = begunMs + TimeUnit.NANOSECONDS.toMillis(counterNs() - begunNs)
 }

@@ -1,5 +1,10 @@
 package io.snapline.spark.coordinator
 
+import java.util.UUID
+
+import org.apache.spark.sql.streaming.StreamingQueryListener
+import org.apache.spark.sql.streaming.StreamingQueryListener._
+
 import io.snapline.checkpoint._
 import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.SnapshotFigures
@@ -34,4 +39,18 @@ private[spark] final class LostAcknowledgements(
 
   private def isDue(p: PendingCheckpoint, nowMs: Long): Boolean =
     p.committedMs.exists(committed => nowMs - lastLooks.getOrElse(p.id, committed) >= afterMs)
+}
+
+/** Hears of each committed batch of every query.
+  *
+  * @param committed
+  *   told run and batch
+  */
+private[coordinator] final class CommitListener(committed: (UUID, Long) => Unit) extends StreamingQueryListener {
+  override def onQueryStarted(event: QueryStartedEvent): Unit = ()
+
+  override def onQueryProgress(event: QueryProgressEvent): Unit =
+    committed(event.progress.runId, event.progress.batchId)
+
+  override def onQueryTerminated(event: QueryTerminatedEvent): Unit = ()
 }

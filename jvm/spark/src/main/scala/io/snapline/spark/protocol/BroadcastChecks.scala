@@ -2,6 +2,23 @@ package io.snapline.spark.protocol
 
 import io.snapline.error.{FunctionNotDeterministic, StorageFailure}
 
+/** What a partition's broadcast states came to in a micro-batch.
+  *
+  * @param run
+  *   of the query
+  * @param version
+  *   that the micro-batch makes
+  * @param sums
+  *   by state: number of entries and checksum
+  */
+final case class BroadcastReport(
+    run: String,
+    operator: Long,
+    version: Long,
+    partition: Int,
+    sums: Seq[(String, Long, Long)]
+)
+
 /** On executors: has the driver compare a partition's broadcast states with those of the others, before they are
   * committed.
   */

@@ -1,5 +1,7 @@
 package io.snapline.spark.protocol
 
+import io.snapline.error.StorageFailure
+
 /** What an executor asks of the driver's memory. Every message may come twice: its answer was lost.
   *
   * Answers: `Append`, `Finish`, `Abandon` and `Delete` true or false, `Length` a Long (below zero: no such file),
@@ -23,4 +25,22 @@ object DriverMessage {
   final case class Read(path: String, position: Int, count: Int) extends DriverMessage
   final case class List(folder: String) extends DriverMessage
   final case class Delete(path: String) extends DriverMessage
+}
+
+/** The way from an executor to the driver's memory, and back with the answer. Any thread. */
+trait DriverChannel {
+  def ask(message: DriverMessage): AnyRef
+}
+
+object DriverChannel {
+
+  /** Over the plugin's RPC. */
+  val plugin: DriverChannel = message =>
+    ExecutorLink.ask(message, "State cannot be kept in the driver's memory") { (attempts, e) =>
+      new StorageFailure(
+        s"The driver did not answer $message in $attempts attempts: ${e.getMessage}.",
+        "nothing if the driver has ended: its memory is gone, and the query needs a new checkpoint. Else see to the network; Spark tries the task again.",
+        e
+      )
+    }
 }

@@ -4,8 +4,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.util.control.NonFatal
 
-import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods
+import org.json4s.JsonAST._
 
 import io.snapline.error._
 import io.snapline.snapshot.format.{Frame, FrameReader, FrameWriter}
@@ -92,4 +92,25 @@ private[spark] final class CutRecords(storage: CheckpointStorage, batch: Long, o
 
 private[spark] object CutRecords {
   private val BlockRows = 1 << 16
+}
+
+/** Where a partition's task stopped in a micro-batch. */
+private[operator] sealed trait CutRecord
+
+private[operator] object CutRecord {
+
+  /** Nowhere: all rows were processed, and no attempt may say anything else. */
+  case object Whole extends CutRecord
+
+  /** In the segment of an earlier batch, or at the very beginning of one; all that comes after waits too.
+    *
+    * @param processed
+    *   rows of it that were processed in this batch
+    */
+  final case class At(batch: Long, processed: Long) extends CutRecord
+
+  /** Among the batch's own rows: these wait. Their order is not said, because the shuffle brings them in another each
+    * time.
+    */
+  final case class Within(left: Seq[RowIdentity]) extends CutRecord
 }

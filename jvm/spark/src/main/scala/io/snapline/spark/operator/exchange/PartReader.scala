@@ -1,16 +1,17 @@
 package io.snapline.spark.operator.exchange
 
 import java.io.ByteArrayInputStream
+import java.nio.ByteBuffer
 import java.nio.channels.Channels
 
 import scala.jdk.CollectionConverters._
 
 import org.apache.arrow.memory.BufferAllocator
-import org.apache.arrow.vector.{VectorLoader, VectorSchemaRoot}
-import org.apache.arrow.vector.ipc.{ReadChannel, WriteChannel}
 import org.apache.arrow.vector.ipc.message.MessageSerializer
+import org.apache.arrow.vector.ipc.{ReadChannel, WriteChannel}
 import org.apache.arrow.vector.types.pojo.Schema
-import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnVector, ColumnarBatch}
+import org.apache.arrow.vector.{VectorLoader, VectorSchemaRoot}
+import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
 
 /** Reads the parts of one kind that the worker sends. The batch is good until the next is read; owns its vectors until
   * `close`.
@@ -44,4 +45,17 @@ final class PartReader(val id: Int, schema: Schema, allocator: BufferAllocator) 
   }
 
   override def close(): Unit = root.close()
+}
+
+/** The two-way stream of frames to one worker. */
+trait WorkerLink {
+
+  /** Queues a frame; what the socket takes at once is on its way when this returns. */
+  def send(frame: Array[ByteBuffer]): Unit
+
+  /** Waits for the worker's next frame; null when it has ended as it should. */
+  def receive(): Frame
+
+  /** No more frames will be sent. */
+  def finish(): Unit
 }

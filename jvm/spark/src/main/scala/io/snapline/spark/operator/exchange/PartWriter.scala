@@ -6,12 +6,16 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.arrow.memory.BufferAllocator
 import org.apache.arrow.vector.{IntVector, VectorSchemaRoot, VectorUnloader}
-import org.apache.arrow.vector.ipc.WriteChannel
 import org.apache.arrow.vector.ipc.message.MessageSerializer
+import org.apache.arrow.vector.ipc.WriteChannel
 import org.apache.arrow.vector.types.pojo.Schema
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.arrow.ArrowWriter
-import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnVector, ColumnarBatch}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
+
+import io.snapline.spark.settings.ExchangeLimits
 
 /** Writes the rows of one kind of part. Owns its vectors until `close`. */
 final class PartWriter(val id: Int, schema: Schema, allocator: BufferAllocator) extends AutoCloseable {
@@ -84,4 +88,65 @@ final class PartWriter(val id: Int, schema: Schema, allocator: BufferAllocator) 
   }
 
   override def close(): Unit = root.close()
+}
+
+/** Bytes of rows as Spark holds them, which is about what Arrow takes for them. */
+final class RowSize(what: String, schema: StructType) {
+  private lazy val toRaw = UnsafeProjection.create(schema)
+
+  /** Refuses a row that cannot travel, and names its largest column. */
+  def of(row: InternalRow): Int = {
+    val bytes = ofAny(row)
+    if (bytes > ExchangeLimits.MostBytes)
+      throw ExchangeLimits.tooLarge(s"$what, most of it in column ${widest(row)},", bytes.toLong)
+    bytes
+  }
+
+  def ofAny(row: InternalRow): Int = row match {
+    case raw: UnsafeRow => raw.getSizeInBytes
+    case other => toRaw(other).getSizeInBytes
+  }
+
+  private def widest(row: InternalRow): String = {
+    def alone(i: Int): Int = UnsafeProjection.create(StructType(schema.fields.slice(i, i + 1)))
+      .apply(InternalRow(row.get(i, schema(i).dataType))).getSizeInBytes
+    schema(schema.indices.maxBy(alone)).name
+  }
+}
+
+/** Bytes of state that may still go with a chunk. */
+final class ByteBudget(val total: Long) {
+  private var used = 0L
+
+  def left: Long = math.max(0L, total - used)
+
+  def take(bytes: Long): Unit = used += bytes
+}
+
+/** How many values to read from the store at once: few at first, then as many as fit, going by those before. */
+final class ReadAhead {
+  private var values = 0L
+  private var bytes = 0L
+  private var most = 16
+
+  def next(budget: ByteBudget, wanted: Int): Int = {
+    val fitting = if (bytes == 0) most.toLong else budget.left * values / bytes
+    math.min(wanted.toLong, math.max(1L, math.min(fitting, most.toLong))).toInt
+  }
+
+  def read(count: Int, size: Long): Unit = {
+    // What was read long ago counts less and less.
+    if (values > ReadAhead.Remembered) {
+      values /= 2
+      bytes /= 2
+    }
+    values += count
+    bytes += size
+    if (count == most) most = math.min(most * 4, ReadAhead.Most)
+  }
+}
+
+private object ReadAhead {
+  private val Most = 1 << 20
+  private val Remembered = 1L << 16
 }

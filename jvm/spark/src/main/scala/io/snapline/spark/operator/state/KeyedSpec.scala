@@ -1,7 +1,11 @@
 package io.snapline.spark.operator.state
 
-import org.json4s.JsonAST.{JArray, JBool, JInt, JString, JValue}
+import org.apache.spark.sql.execution.streaming.state.NoPrefixKeyStateEncoderSpec
+import org.apache.spark.sql.types._
 import org.json4s.jackson.JsonMethods
+import org.json4s.JsonAST.{JArray, JBool, JInt, JNull, JString, JValue}
+
+import io.snapline.error.InvalidConfiguration
 
 /** A keyed function, as the Python package declares it.
   *
@@ -76,5 +80,130 @@ object KeyedSpec {
   private def array(json: JValue): Seq[JValue] = json match {
     case JArray(values) => values
     case _ => Nil
+  }
+}
+
+/** One state of a keyed function, as the Python package declares it.
+  *
+  * @param entry
+  *   a map state's entries are looked up by this column of the rows, instead of the map being read whole
+  */
+final case class StateSpec(
+    name: String,
+    kind: String,
+    userKey: Option[DataType],
+    valueType: DataType,
+    ttl: Boolean,
+    eventTimeTtl: Boolean,
+    prefetch: Boolean,
+    entry: Option[String]
+) {
+
+  /** Spark keeps a value in a row of its fields, and what is not a struct in a field named value. */
+  val valueStruct: StructType = StateSpec.wrapped(valueType)
+
+  val storedValue: StructType =
+    if (ttl) new StructType().add("value", valueStruct).add("ttlExpirationMs", LongType) else valueStruct
+
+  /** The key in the store: the grouping key, and in a map behind it the entry's. */
+  def storedKey(key: StructType): StructType = userKey match {
+    case None => key
+    case Some(user) => new StructType().add("key", key).add("userKey", StateSpec.wrapped(user))
+  }
+}
+
+object StateSpec {
+  val Value = "value"
+  val ListKind = "list"
+  val MapKind = "map"
+
+  def wrapped(dataType: DataType): StructType = dataType match {
+    case struct: StructType => struct
+    case other => new StructType().add("value", other)
+  }
+
+  def read(json: JValue): StateSpec = {
+    def text(name: String): Option[String] = json \ name match {
+      case JString(value) => Some(value)
+      case _ => None
+    }
+    val kind = text("kind").getOrElse("")
+    if (!Seq(Value, ListKind, MapKind).contains(kind)) {
+      throw new InvalidConfiguration(s"A state of kind '$kind'.", "use the jar and the Python package of one version.")
+    }
+    StateSpec(
+      text("name").get,
+      kind,
+      json \ "key" match {
+        case JNull => None
+        case key => Some(dataType(key))
+      },
+      dataType(json \ "type"),
+      json \ "ttl" == JBool(true),
+      text("ttl_time").contains("event"),
+      json \ "prefetch" != JBool(false),
+      text("entry")
+    )
+  }
+
+  /** A type as Spark writes it in JSON, or that JSON as a string. */
+  def dataType(json: JValue): DataType = json match {
+    case JString(text) if text.startsWith("{") || text.startsWith("\"") => DataType.fromJson(text)
+    case other => DataType.fromJson(org.json4s.jackson.JsonMethods.compact(other))
+  }
+}
+
+/** One operator state of a function, as the Python package declares it.
+  *
+  * @param mode
+  *   how it is spread when the parallelism changes
+  * @param userKey
+  *   the type of a broadcast state's keys
+  */
+final case class OperatorStateSpec(name: String, mode: String, userKey: Option[DataType], valueType: DataType) {
+
+  /** The name says the mode: a savepoint has nothing else to go by. */
+  val family: String = OperatorStateSpec.prefix(mode) + (if (mode == OperatorStateSpec.Raw) "" else name)
+
+  def isBroadcast: Boolean = mode == OperatorStateSpec.Broadcast
+
+  val keyType: DataType = userKey.getOrElse(LongType)
+
+  val storedKey: StructType =
+    if (isBroadcast) StateSpec.wrapped(keyType) else OperatorStateSpec.position
+
+  val storedValue: StructType = StateSpec.wrapped(valueType)
+
+  def columnFamily: KeyedFamily =
+    KeyedFamily(family, storedKey, storedValue, NoPrefixKeyStateEncoderSpec(storedKey), lists = false, None)
+}
+
+object OperatorStateSpec {
+  val Split = "split"
+  val Union = "union"
+  val Broadcast = "broadcast"
+  val Raw = "raw"
+
+  val SplitPrefix = "$operator_"
+  val UnionPrefix = "$union_"
+  val BroadcastPrefix = "$broadcast_"
+  val RawFamily = "$raw"
+
+  private val prefix =
+    Map(Split -> SplitPrefix, Union -> UnionPrefix, Broadcast -> BroadcastPrefix, Raw -> RawFamily)
+
+  val position: StructType = new StructType().add("position", LongType, nullable = false)
+
+  def read(json: JValue): OperatorStateSpec = (json \ "name", json \ "mode") match {
+    case (JString(name), JString(mode)) if prefix.contains(mode) =>
+      val userKey = json \ "key" match {
+        case JNull => None
+        case key => Some(StateSpec.dataType(key))
+      }
+      OperatorStateSpec(name, mode, userKey, StateSpec.dataType(json \ "type"))
+    case (name, mode) => throw new InvalidConfiguration(
+        s"An operator state $name of mode $mode.",
+        "use the jar and the Python package of one version."
+      )
   }
 }
