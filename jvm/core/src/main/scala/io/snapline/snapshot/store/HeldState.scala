@@ -2,7 +2,7 @@ package io.snapline.snapshot.store
 
 import java.util.concurrent.TimeUnit
 
-import io.snapline.snapshot.format.{ChangelogMeta, HandleMeta, TableFile, VersionRef}
+import io.snapline.snapshot.format._
 import io.snapline.state.KeyedBackend
 
 /** The version a backend holds, and where it comes from. Owned by one [[VersionedState]], whose thread commits; a
@@ -61,6 +61,23 @@ private[snapshot] final class HeldState(
 
   /** What a snapshot of now stands for. */
   def mark: Mark = synchronized(written)
+
+  /** Of the changelog that makes the next version of this one. */
+  def changelogMeta(changelog: ChangelogWriter, origin: Origin): ChangelogMeta = {
+    val (snapshot, distance, bytes) = position
+    ChangelogMeta(
+      changelog.ref,
+      ref,
+      snapshot.map(_.ref),
+      backend.families.map(f => FamilyState(f.descriptor, f.keyCount)),
+      changelog.entries,
+      changelog.rawBytes,
+      distance + 1,
+      bytes + changelog.bytesWritten,
+      System.currentTimeMillis(),
+      origin
+    )
+  }
 
   /** @param length
     *   of the changelog

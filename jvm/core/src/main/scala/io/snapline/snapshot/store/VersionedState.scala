@@ -44,7 +44,8 @@ final class VersionedState(
   /** Held before, and still open for snapshots that were begun of it. One at most. */
   private var retired: Option[HeldState] = None
   private val loader = new StateLoader(store, factory, check)
-  private val snapshots = new StoreSnapshots(store, merged, note)
+  private val figures = new StoreFigures(snapshotMade)
+  private val snapshots = new StoreSnapshots(store, merged, figures.snapshotMade)
   private var writer: ChangelogWriter = _
   private var changesAtBegin = 0L
 
@@ -57,8 +58,6 @@ final class VersionedState(
   /** The files in storage are a coordinator's to delete. */
   @volatile private var isCoordinated = false
   @volatile private var isClosed = false
-  @volatile private var statistics = StateStatistics()
-  private val noting = new Object
   private val owing = new OwedSnapshot(pool)
 
   /** The backend with the version loaded last. */
@@ -74,7 +73,7 @@ final class VersionedState(
   private[snapshot] def remembered: Int = if (held == null) 0 else held.recent.size
 
   /** Figures of the last load, commit and snapshot. Any thread. */
-  def stats: StateStatistics = statistics
+  def stats: StateStatistics = figures.current
 
   /** Makes the backend hold exactly this version, and opens the next one for changes.
     *
@@ -121,15 +120,9 @@ final class VersionedState(
     }
     lastLoaded = held.ref
     begin(version, interval)
-    val took = millis(begun)
-    measured { last =>
-      // An operator that reads before it writes opens the version twice, and loads it once.
-      if (isOpen) last.copy(loadMs = last.loadMs + took)
-      else {
-        val replayed = if (fromStorage) held.distance else 0
-        last.copy(loadMs = took, loadedFromStorage = fromStorage, replayed = replayed)
-      }
-    }
+    // An operator that reads before it writes opens the version twice, and loads it once.
+    if (isOpen) figures.openedAgain(millis(begun))
+    else figures.loaded(millis(begun), fromStorage, if (fromStorage) held.distance else 0)
   }
 
   /** Like `load`, from one given snapshot; for reading old state. */
@@ -182,19 +175,7 @@ final class VersionedState(
     val changelog = writer
     try {
       held.backend.cutChanges()
-      val (snapshot, distance, bytes) = held.position
-      val meta = ChangelogMeta(
-        changelog.ref,
-        held.ref,
-        snapshot.map(_.ref),
-        held.backend.families.map(f => FamilyState(f.descriptor, f.keyCount)),
-        changelog.entries,
-        changelog.rawBytes,
-        distance + 1,
-        bytes + changelog.bytesWritten,
-        System.currentTimeMillis(),
-        origin
-      )
+      val meta = held.changelogMeta(changelog, origin)
       changelog.finish(meta)
       lastIsNear = changelog.storage ne storage
       held.committed(meta, changelog.bytesWritten, Some(settings.retain).filterNot(_ => lastIsNear), inFlightBytes)
@@ -206,7 +187,7 @@ final class VersionedState(
     // It counts: an abort that comes now has nothing to take back.
     writer = null
     changesAtBegin = held.backend.changeCount
-    measured(_.copy(changelogMs = millis(begun), changelogBytes = changelog.bytesWritten))
+    figures.update(_.copy(changelogMs = millis(begun), changelogBytes = changelog.bytesWritten))
     // Of such a version nothing but its snapshot is durable.
     val alone = !changelog.kept && !lastIsNear
     if (checkpoint.isDefined) {
@@ -227,7 +208,7 @@ final class VersionedState(
         pool.submit(() => run.upload(rethrow = false))
       }
     }
-    measured(_.copy(commitMs = millis(begun)))
+    figures.update(_.copy(commitMs = millis(begun)))
     owing.committed(owed.map(due =>
       OwedSnapshot.Debt(due.checkpoint, due.listener, () => checkpointRun(changelog.ref))
     ))
@@ -256,22 +237,6 @@ final class VersionedState(
   }
 
   private def checkpointRun(ref: VersionRef): SnapshotRun = snapshots.ofCheckpoint(held, ref, alone = lastIsNear)
-
-  private def note(meta: HandleMeta, millis: Long): Unit = {
-    snapshotMade(meta.ref.version)
-    measured(_.copy(
-      snapshotVersion = meta.ref.version,
-      snapshotMs = millis,
-      snapshotFiles = meta.uploadedFiles,
-      snapshotBytes = meta.uploadedBytes,
-      reusedFiles = meta.files.size - meta.uploadedFiles
-    ))
-  }
-
-  /** Snapshots end in threads of their own. */
-  private def measured(change: StateStatistics => StateStatistics): Unit = noting.synchronized {
-    statistics = change(statistics)
-  }
 
   /** Forgets the changes since `load`. Harmless when there are none. */
   def abort(): Unit = if (held != null && !isClosed) {
