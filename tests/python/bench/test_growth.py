@@ -42,4 +42,7 @@ def test_the_jvms_table_is_read() -> None:
    2:           318          10176  io.snapline.snapshot.format.VersionRef
 Total         11548        1334736
 """
-    assert parse_histogram(text) == {"[B": Held(11230, 1324560), "io.snapline.snapshot.format.VersionRef": Held(318, 10176)}
+    assert parse_histogram(text) == {
+        "[B": Held(11230, 1324560),
+        "io.snapline.snapshot.format.VersionRef": Held(318, 10176),
+    }

@@ -41,6 +41,7 @@ class Runs:
         location: str,
         path: str | None,
         table: str | None,
+        *,
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self._writer = writer
@@ -56,7 +57,13 @@ class Runs:
         sink = SinkLog.of(writer, path, table, files)
         self.driver = self._register()
         self._replay = BatchReplay(
-            writer, files, location, self.driver, self._recovery, {**LONG_LOGS, **self._of_query}, config.forced
+            writer,
+            files,
+            location,
+            self.driver,
+            self._recovery,
+            settings={**LONG_LOGS, **self._of_query},
+            forced=config.forced,
         )
         self._state = StateRecovery(
             writer,
@@ -65,7 +72,7 @@ class Runs:
             self.driver,
             self._recovery,
             self._replay,
-            config.prefer_checkpoint_for_recovery,
+            prefer_checkpoint=config.prefer_checkpoint_for_recovery,
         )
 
     def _register(self) -> Any:
@@ -217,7 +224,7 @@ class Runs:
     def again(self) -> Runs:
         """For the same writer, when the query has ended: with a coordinator of its own."""
         path, table = self._target
-        return Runs(self._writer, self._config, self._files, self._location, path, table, self._settings)
+        return Runs(self._writer, self._config, self._files, self._location, path, table, settings=self._settings)
 
     @property
     def session(self) -> SparkSession:

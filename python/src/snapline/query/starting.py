@@ -124,7 +124,16 @@ def start(
     if from_savepoint is not None:
         from snapline.savepoint.begin import begin_from
 
-        begin_from(writer, location, from_savepoint, parallelism, path, settings, operators, allow_non_restored_state)
+        begin_from(
+            writer,
+            location,
+            from_savepoint,
+            parallelism=parallelism,
+            path=path,
+            settings=settings,
+            operators=operators,
+            allow_non_restored_state=allow_non_restored_state,
+        )
     elif parallelism is not None or operators is not None or allow_non_restored_state:
         raise InvalidConfiguration(
             "parallelism, operators and allow_non_restored_state are of a savepoint's state.",
@@ -136,7 +145,7 @@ def start(
             f"the query on {location} was drained: its event time is at its end, and every row would be late.",
             "begin a new checkpoint folder.",
         )
-    runs = Runs(writer, config, files, location, path, table, settings)
+    runs = Runs(writer, config, files, location, path, table, settings=settings)
     return SupervisedQuery.started(runs, restart or NoRestart(), restore, listeners)
 
 

@@ -42,6 +42,7 @@ class BatchReplay:
         location: str,
         driver: Any,
         recovery: Recovery,
+        *,
         settings: Mapping[str, str],
         forced: bool,
     ) -> None:

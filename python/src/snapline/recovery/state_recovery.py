@@ -47,6 +47,7 @@ class StateRecovery:
         driver: Any,
         recovery: Recovery,
         replay: BatchReplay,
+        *,
         prefer_checkpoint: bool,
     ) -> None:
         self._writer = writer

@@ -26,6 +26,7 @@ def begin_from(
     writer: DataStreamWriter,
     location: str,
     savepoint: str,
+    *,
     parallelism: int | None,
     path: str | None,
     settings: Mapping[str, str],

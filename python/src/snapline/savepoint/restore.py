@@ -172,11 +172,28 @@ def begin_checkpoint(
     uids: dict[str, list[list[str]]] = {}
     if is_native:
         with watched(session, "files of the state", progress):
-            uids = restore_state(session, source.location, target.location, metadata, settings, restored, parallelism)
+            uids = restore_state(
+                session,
+                source.location,
+                target.location,
+                metadata,
+                settings=settings,
+                restored=restored,
+                parallelism=parallelism,
+            )
     for operator in restored if not is_native else ():
         partitions = operator.partitions(parallelism)
         with watched(session, f"{operator.title}, {partitions} partitions", progress):
-            written = _write(session, target, metadata.batch, settings, names, operator, partitions, tables)
+            written = _write(
+                session,
+                target,
+                metadata.batch,
+                settings,
+                names,
+                restored=operator,
+                partitions=partitions,
+                tables=tables,
+            )
         uids[str(operator.id)] = written
     if metadata.batch > 0:
         # Spark wants the entry before the newest as well; all it takes from it is replaced by the newest.
@@ -225,7 +242,15 @@ def _copy_spark_files(
             texts = {} if planned is None else planned.spark_files(operator.layout)
         for name, text in texts.items():
             partitions = operator.partitions(wanted)
-            moved = moved_file(name, text, target.location, metadata.batch, operator.id, operator.uid, partitions)
+            moved = moved_file(
+                name,
+                text,
+                target.location,
+                metadata.batch,
+                number=operator.id,
+                uid=operator.uid,
+                parallelism=partitions,
+            )
             target.write_new(*moved)
 
 
@@ -235,6 +260,7 @@ def _write(
     batch: int,
     settings: str,
     names: int,
+    *,
     restored: RestoredOperator,
     partitions: int,
     tables: dict[int, dict[str, list[DataFrame]]],

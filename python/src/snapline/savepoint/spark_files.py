@@ -50,7 +50,7 @@ def operator_file(files: Files, operator: int, batch: int) -> str:
 
 
 def moved_file(
-    name: str, text: bytes, location: str, batch: int, number: int, uid: str | None, parallelism: int
+    name: str, text: bytes, location: str, batch: int, *, number: int, uid: str | None, parallelism: int
 ) -> tuple[str, bytes]:
     """A file of an operator for another checkpoint folder, where the operator may have another number: its name there,
     and its text.

@@ -36,6 +36,7 @@ class Operator:
         store: Store,
         zone: str,
         bounds: Bounds,
+        *,
         broadcast: StructType | None = None,
         partition: int = 0,
         partitions: int = 1,
@@ -48,7 +49,14 @@ class Operator:
         self._bounds = bounds
         plan = job.plan
         self.schemas = exchange_schemas(
-            rows, job.key_names, result, plan.states, plan.mode, zone, plan.operator_states, broadcast
+            rows,
+            job.key_names,
+            result,
+            plan.states,
+            mode=plan.mode,
+            zone=zone,
+            operator_states=plan.operator_states,
+            broadcast=broadcast,
         )
         self.operator_states = StoredOperatorStates(plan.operator_states, self.schemas, store, bounds.page_rows)
         self.states = [
