@@ -1,5 +1,6 @@
 package io.snapline.snapshot.merged
 
+import java.util.concurrent.TimeUnit
 import java.util.concurrent.{CompletableFuture, CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -80,23 +81,38 @@ class HandleMergerSpec extends AnyFunSuite with Eventually {
 
   test("it waits for those that are expected, and not for ever") {
     val storage = new MemoryStorage
-    val merger = new HandleMerger(storage, 1 << 20, "test", lingerMs = 50, patienceMs = 60000, idleMs = 100)
+    @volatile var now = 0L
+    def merging(patienceMs: Long) = new HandleMerger(
+      storage,
+      1 << 20,
+      "test",
+      lingerMs = 50,
+      patienceMs,
+      idleMs = 100,
+      nanoTime = () => TimeUnit.MILLISECONDS.toNanos(now)
+    )
+    val merger = merging(patienceMs = 60000)
     val (task, snapshot) = (merger.expect(8), merger.expect(8))
     val first = handed(0).to(merger)
     task.close()
     task.close()
-    Thread.sleep(300)
+    now += 59999
+    merger.tick()
     assert(!first.isTold, "a part that is closed twice is one part")
     val second = handed(1).to(merger)
     snapshot.close()
+    now += 50
     assert(first.file == second.file)
 
-    val impatient = new HandleMerger(storage, 1 << 20, "test", lingerMs = 50, patienceMs = 400, idleMs = 100)
+    val impatient = merging(patienceMs = 400)
     val hung = impatient.expect(8)
     val third = handed(2).to(impatient)
+    now += 400
     assert(third.file.version == 8)
     hung.close()
-    assert(handed(3).to(impatient).file != third.file)
+    val fourth = handed(3).to(impatient)
+    now += 50
+    assert(fourth.file != third.file)
   }
 
   test("when the file cannot be written all are told, nothing is left, and the next one is") {

@@ -25,9 +25,13 @@ class StoreHoldersSpec extends AnyFunSuite with Eventually {
     val told = new ConcurrentLinkedQueue[AnyRef]
     @volatile var orders: Seq[HolderOrder] = Nil
     @volatile var isAway = false
+    @volatile var askedInVain = 0
 
     private def ask(report: HoldersReport): Seq[HolderOrder] = {
-      if (isAway) throw new IllegalStateException("away")
+      if (isAway) {
+        askedInVain += 1
+        throw new IllegalStateException("away")
+      }
       reports.add(report)
       orders
     }
@@ -56,7 +60,7 @@ class StoreHoldersSpec extends AnyFunSuite with Eventually {
     val driver = new Driver
     driver.isAway = true
     driver.holders.hold(held, new Source(true))
-    Thread.sleep(30)
+    eventually(assert(driver.askedInVain >= 2))
     driver.isAway = false
     rounds(driver, 3)
     assert(driver.stores == Seq(held) && driver.reports.asScala.forall(r => r.executor == "one" && r.runs == Seq("r")))
@@ -100,7 +104,7 @@ class StoreHoldersSpec extends AnyFunSuite with Eventually {
     eventually(assert(threads == 0))
     val asked = driver.reports.size
     driver.orders = Nil
-    Thread.sleep(30)
+    // Without its thread nobody asks.
     assert(driver.reports.size == asked)
     driver.holders.hold(held, new Source(true))
     rounds(driver, 1)

@@ -35,7 +35,8 @@ final class HandleMerger(
     writer: String,
     lingerMs: Long = HandleMerger.LingerMs,
     patienceMs: Long = HandleMerger.PatienceMs,
-    idleMs: Long = HandleMerger.IdleMs
+    idleMs: Long = HandleMerger.IdleMs,
+    nanoTime: () => Long = () => System.nanoTime()
 ) {
   import HandleMerger._
 
@@ -94,20 +95,25 @@ final class HandleMerger(
 
   private def touch(group: Group)(body: Group => Unit): Unit = {
     body(group)
-    group.changed = System.nanoTime()
+    group.changed = nanoTime()
   }
 
   private def schedule(): Unit =
-    worker.schedule((() => tick()): Runnable, lingerMs / 4 + 1, TimeUnit.MILLISECONDS): Unit
+    worker.schedule((() => round()): Runnable, lingerMs / 4 + 1, TimeUnit.MILLISECONDS): Unit
 
-  private def tick(): Unit = synchronized {
-    val now = System.nanoTime()
+  private def round(): Unit = synchronized {
+    tick()
+    if (ticking) schedule()
+  }
+
+  /** Closes the files that have waited long enough. */
+  private[merged] def tick(): Unit = synchronized {
+    val now = nanoTime()
     groups.values.toSeq.filter(_.isOver(now, lingerMs, patienceMs)).foreach { group =>
       close(group)
       groups -= group.version
     }
     ticking = groups.nonEmpty
-    if (ticking) schedule()
   }
 
   private def close(group: Group): Unit = if (group.members.nonEmpty) {
