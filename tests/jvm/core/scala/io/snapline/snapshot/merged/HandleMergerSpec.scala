@@ -1,6 +1,5 @@
 package io.snapline.snapshot.merged
 
-import java.util.concurrent.TimeUnit
 import java.util.concurrent.{CompletableFuture, CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
