@@ -194,7 +194,6 @@ class RocksDbBackendSpec extends AnyFunSuite {
         val key = "key00001".getBytes
         val reads = Seq[() => Any](
           () => family.get(key, 0, key.length),
-          () => family.multiGet(Array(key)),
           () => {
             val cursor = family.iterate()
             while (cursor.next()) ()
