@@ -55,6 +55,7 @@ lazy val spark = project
   .settings(room("spark"))
   .settings(
     name := "snapline-spark",
+    libraryDependencies ++= Dependencies.sparkTest,
     // What is compiled for one line of Spark is of no use to another.
     target := baseDirectory.value / "target" / SparkLine.line,
     Compile / unmanagedJars := Attributed.blankSeq(SparkLine.jars),
@@ -65,7 +66,9 @@ lazy val spark = project
 
 lazy val classpathFile = taskKey[File]("Writes the classpath to a file, one entry a line.")
 
-/** Spark's own test suites, to be run on our jar by integration/run. Knows the provider by name only, and stays out of the jar. */
+/** Spark's own test suites, to be run on our jar by integration/run. Knows the provider by name only, and stays out of
+  * the jar.
+  */
 lazy val integration = project
   .in(file("integration/spark-suites"))
   .settings(
@@ -100,7 +103,8 @@ lazy val maps = project
 
 lazy val pythonJar = taskKey[File]("Puts the jar where the Python package looks for it.")
 
-/** The jar people get: core and spark in one, and nothing of anyone else's, because Spark ships everything they need. */
+/** The jar people get: core and spark in one, and nothing of anyone else's, because Spark ships everything they need.
+  */
 lazy val snapline = project
   .in(file("."))
   .aggregate(core, spark)
@@ -126,7 +130,9 @@ lazy val snapline = project
     }
   )
 
-/** What benches compile when they run, for the JVM under them. Compiled with the tests too, which tells when it is behind the rest. */
+/** What benches compile when they run, for the JVM under them. Compiled with the tests too, which tells when it is
+  * behind the rest.
+  */
 lazy val bench = project
   .in(file("bench"))
   .dependsOn(spark)

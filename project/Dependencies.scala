@@ -16,6 +16,8 @@ object Dependencies {
     "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0"
   ).map(_ % Test)
 
+  val sparkTest: Seq[ModuleID] = Seq("com.tngtech.archunit" % "archunit" % "1.4.1" % Test)
+
   val coreTest: Seq[ModuleID] =
     Seq("log4j-slf4j2-impl", "log4j-core").map("org.apache.logging.log4j" % _ % "2.25.4" % Test)
 

@@ -17,7 +17,9 @@ object SparkLine {
   /** The release whose own suites integration/spark-suites runs: not every line's are published. */
   val suites: String = releases.head
 
-  /** What Spark itself ships, in the pyspark of the line's venv (scripts/env.sh): what a query runs on, whatever repository has the line. */
+  /** What Spark itself ships, in the pyspark of the line's venv (scripts/env.sh): what a query runs on, whatever
+    * repository has the line.
+    */
   val jars: Seq[File] =
     (file(sys.env.getOrElse("VENV", ".venv")).getAbsoluteFile / "lib" ** "pyspark" / "jars" * "*.jar").get().sorted
   require(jars.nonEmpty, "No pyspark in the venv: start sbt with scripts/sbt, which puts it there.")

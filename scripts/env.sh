@@ -112,9 +112,26 @@ need_jar() {
 }
 
 # The JVMs of tests are short-lived: compiling code a second time costs more than it brings.
+TEST_JVM="-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+
 run_pytest() {
-  SPARK_SUBMIT_OPTS=${SPARK_SUBMIT_OPTS:--XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m} \
-    "$VENV/bin/pytest" -c python/pyproject.toml --rootdir . "$@"
+  SPARK_SUBMIT_OPTS=${SPARK_SUBMIT_OPTS:-$TEST_JVM $(class_archive)} "$VENV/bin/pytest" -c python/pyproject.toml --rootdir . "$@"
+}
+
+# The option that gives a test's JVM the classes of Spark as they lie in memory: dozens of JVMs would each load and check 10,000.
+# Made by the first run; a JVM passes over an archive that is not of its own release or class path. build/ goes with a clean tree.
+class_archive() {
+  local archive name
+  name=$(java -version 2>&1 | cksum | cut -d' ' -f1)
+  archive=$PWD/build/classes-$SNAPLINE_SPARK-$name.jsa
+  if [[ ! -f $archive ]]; then
+    say "Archiving the classes of Spark"
+    mkdir -p build
+    SPARK_SUBMIT_OPTS="$TEST_JVM -Xlog:cds=off -Xlog:cds+dynamic=off -XX:ArchiveClassesAtExit=$archive.part" \
+      "$VENV/bin/python" tests/python/warm_up.py >/dev/null 2>&1 || return 0
+    mv "$archive.part" "$archive" || return 0
+  fi
+  echo "-XX:SharedArchiveFile=$archive"
 }
 
 # Spark's tests wait for half of their time, so two processes take the files, in the order in which they stand: neighbours share a session.

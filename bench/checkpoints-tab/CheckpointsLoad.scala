@@ -8,9 +8,13 @@ import org.apache.spark.SparkContext
 import org.apache.spark.ui.snapline.UiInternals
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot.{UidClock, VersionRef}
+import io.snapline.checkpoint.coordinator.CheckpointCoordinator
+import io.snapline.checkpoint.history.{CheckpointStatus, Summary}
+import io.snapline.snapshot.format.{UidClock, VersionRef}
 
-/** Plays the checkpoints of a query with many partitions to the tab of an application, and to a coordinator with and without it. */
+/** Plays the checkpoints of a query with many partitions to the tab of an application, and to a coordinator with and
+  * without it.
+  */
 object CheckpointsLoad {
   private val Start = "load"
   private val random = new Random(7)

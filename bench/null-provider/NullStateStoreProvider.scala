@@ -7,10 +7,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.types.StructType
 
-/**
- * A state store that stores nothing: every read misses, every write is dropped, and a commit touches no disk.
- * The same query on it costs what Spark costs without state; the rest of a provider's cost is its state part.
- */
+/** A state store that stores nothing: every read misses, every write is dropped, and a commit touches no disk. The same
+  * query on it costs what Spark costs without state; the rest of a provider's cost is its state part.
+  */
 class NullStateStoreProvider extends StateStoreProvider {
   private var id: StateStoreId = _
   private var reportsCommits = false

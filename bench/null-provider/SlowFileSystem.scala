@@ -10,9 +10,11 @@ import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
-/** The local file system under the scheme `slow`, as far away as an object store: each operation takes a time, and streams have a width.
+/** The local file system under the scheme `slow`, as far away as an object store: each operation takes a time, and
+  * streams have a width.
   *
-  * Settings: `fs.slow.latency-ms`, `fs.slow.bytes-per-second`, and `fs.slow.below`, a pattern of the paths that are far away.
+  * Settings: `fs.slow.latency-ms`, `fs.slow.bytes-per-second`, and `fs.slow.below`, a pattern of the paths that are far
+  * away.
   */
 final class SlowFileSystem extends RawLocalFileSystem {
   private var latencyMs = 0L

@@ -4,10 +4,10 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreProvider, StateStoreProviderId}
 
-/**
- * Runs the maintenance of every loaded store now, on the caller's thread. Spark's own timer is a wall clock, so how many
- * snapshots fall between two batches would depend on how busy the machine is; a bench that counts bytes calls this instead.
- */
+/** Runs the maintenance of every loaded store now, on the caller's thread. Spark's own timer is a wall clock, so how
+  * many snapshots fall between two batches would depend on how busy the machine is; a bench that counts bytes calls
+  * this instead.
+  */
 object StoreMaintenance {
   def run(): Int = {
     val field = StateStore.getClass.getDeclaredFields.find(_.getName.endsWith("loadedProviders")).get

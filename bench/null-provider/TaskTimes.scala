@@ -6,7 +6,9 @@ import java.util.concurrent.atomic.LongAdder
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerStageSubmitted, SparkListenerTaskEnd}
 
-/** How long tasks held a core, summed over those that read input and those behind a shuffle: what of a batch's time more cores would divide. */
+/** How long tasks held a core, summed over those that read input and those behind a shuffle: what of a batch's time
+  * more cores would divide.
+  */
 object TaskTimes extends SparkListener {
   private val behindShuffle = ConcurrentHashMap.newKeySet[Int]()
   private val millis = Array.fill(2)(new LongAdder)

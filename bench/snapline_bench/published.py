@@ -13,6 +13,8 @@ from snapline_bench.sheet import number
 DOCS = venv.BENCH.parent / "docs"
 PAGE = DOCS / "benchmarks.md"
 PLOTS = DOCS / "images" / "benchmarks"
+README = DOCS.parent / "README.md"
+BARS = DOCS / "images" / "figures.svg"
 HEAD = """# Benchmarks
 
 `bench/run page` writes this page from `bench/recorded`: the newest full run of each bench that was recorded.
@@ -119,7 +121,8 @@ def write() -> list[Path]:
         venv.NotInstalled: matplotlib cannot be had here.
     """
     python = venv.make("page-venv", venv.BENCH / "requirements.txt")
-    command = [str(python), "-m", "snapline_bench.published_plots", str(record.FOLDER), str(PLOTS)]
-    subprocess.run(command, env={"PYTHONPATH": str(venv.BENCH)}, check=True)
+    command = [str(python), "-m", "snapline_bench.published_plots"]
+    paths = (record.FOLDER, PLOTS, README, BARS)
+    subprocess.run([*command, *map(str, paths)], env={"PYTHONPATH": str(venv.BENCH)}, check=True)
     PAGE.write_text(page(record.recorded()))
-    return [PAGE, *sorted(PLOTS.glob("*.svg"))]
+    return [PAGE, BARS, *sorted(PLOTS.glob("*.svg"))]

@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from snapline.errors import CheckpointDamaged
-from snapline.query.interval_mark import INTERVAL_MARK
-from snapline.query.journal import Journal
-from snapline.query.metadata import CheckpointMetadata, parse_checkpoint
+from snapline.folder.interval_mark import INTERVAL_MARK
+from snapline.folder.journal import Journal
+from snapline.folder.metadata import CheckpointMetadata, parse_checkpoint
 
 UID = "0190c0ff-ee00-7000-8000-000000000000"
 

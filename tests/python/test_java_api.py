@@ -30,5 +30,5 @@ def test_a_session_without_the_jar_is_told_what_to_do() -> None:
 
 
 def test_an_object_is_found_by_its_name() -> None:
-    name = "io.snapline.spark.plugin.Checkpointing"
+    name = "io.snapline.spark.coordinator.Checkpointing"
     assert java_checkpointing(session(name)) == f"class {name}"

@@ -85,7 +85,9 @@ class ProviderStateStoreSuite
     }
 }
 
-/** Iterators are snapshots, as those of Spark's RocksDB provider: the test asks for that where the store's class has its name. */
+/** Iterators are snapshots, as those of Spark's RocksDB provider: the test asks for that where the store's class has
+  * its name.
+  */
 class SnapshotIterators extends ProviderStateStoreSuite {
   override protected def alsoSkip: Seq[String] = testNames.filterNot(_.startsWith("SPARK-38320")).toSeq
 

@@ -58,7 +58,8 @@ class Collect extends Reporter {
 
 /** Runs suites one after another and says what is not as it should be:
   *
-  * a test that fails and is not in known/, one of expected/ that did not run, a suite that never made the provider under test.
+  * a test that fails and is not in known/, one of expected/ that did not run, a suite that never made the provider
+  * under test.
   *
   * Arguments: folder of expected/, file for the results, suites. TEST=text keeps tests whose name has it.
   */

@@ -140,7 +140,8 @@ class RocksDBContract extends RocksDBStateStoreSuite with Traced {
       useMultipleValuesPerKey: Boolean
   ): RocksDBStateStoreProvider = {
     conf.set(StreamExecution.RUN_ID_KEY, UUID.randomUUID().toString)
-    // A test that fails with its store open closes the provider, which waits for the store: for two minutes, if not told.
+    // A test that fails with its store open closes the provider, which waits for the store: for two minutes, if not
+    // told.
     val settings = sqlConf.getOrElse(SQLConf.get).clone()
     settings.setConfString(s"${RocksDBConf.ROCKSDB_SQL_CONF_NAME_PREFIX}.lockAcquireTimeoutMs", "5000")
     val storeConf = new StateStoreConf(settings)

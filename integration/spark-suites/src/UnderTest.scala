@@ -20,7 +20,9 @@ object UnderTest {
   /** Of Snapline's provider, where it is not the default. */
   private val backend: Option[String] = sys.props.get("snapline.integration.backend")
 
-  /** As `snapline.configure` sets it: half of what a small batch takes is processes that Hadoop starts for Spark's logs. */
+  /** As `snapline.configure` sets it: half of what a small batch takes is processes that Hadoop starts for Spark's
+    * logs.
+    */
   private val localFiles = "spark.hadoop.fs.AbstractFileSystem.file.impl" -> "io.snapline.storage.LocalFs"
 
   def settings(conf: SparkConf): SparkConf =

@@ -3,8 +3,8 @@ package io.snapline.integration
 import java.lang.management.ManagementFactory
 import java.util.concurrent.TimeUnit
 
-/** Ends the JVM when no test has ended for too long, and shows what its threads were at. Tests have a time limit of their own (TEST_MINUTES), but an interrupt
-  * does not reach whoever waits for a lock.
+/** Ends the JVM when no test has ended for too long, and shows what its threads were at. Tests have a time limit of
+  * their own (TEST_MINUTES), but an interrupt does not reach whoever waits for a lock.
   */
 final class Watchdog(minutes: Long) {
   @volatile private var lastSign = System.nanoTime()

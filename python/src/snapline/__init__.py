@@ -4,16 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from snapline._version import __version__
-from snapline.backend import (
+from snapline.errors import SnaplineError
+from snapline.jar import jar_path
+from snapline.session import configure
+from snapline.settings.backends import (
     EmbeddedRocksDBStateBackend,
     FileSystemCheckpointStorage,
     HashMapStateBackend,
     JobManagerCheckpointStorage,
+    StateBackendConfig,
 )
-from snapline.config import StateBackendConfig
-from snapline.errors import SnaplineError
-from snapline.jar import jar_path
-from snapline.session import configure
 
 if TYPE_CHECKING:
     from snapline import inspect as inspect

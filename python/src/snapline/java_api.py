@@ -43,7 +43,7 @@ def java_checkpointing(session: SparkSession) -> Any:
     Raises:
         WrongSparkVersion: the session has no jar of Snapline, or another one.
     """
-    return _object(session, "io.snapline.spark.plugin.Checkpointing")
+    return _object(session, "io.snapline.spark.coordinator.Checkpointing")
 
 
 def java_functions(session: SparkSession) -> Any:

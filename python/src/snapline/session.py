@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snapline._version import __spark_line__, __version__
-from snapline.backend import CheckpointStorage, StateBackend, backend_settings
-from snapline.config import StateBackendConfig, check_settings
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
 from snapline.jar import EXTENSION_CLASS, NAME_PREFIX, PLUGIN_CLASS, PROVIDER_CLASS, JarInfo, checked_jar
 from snapline.launch import Launch, read_launch
 from snapline.running import RunningSpark
+from snapline.settings.backends import CheckpointStorage, StateBackend, StateBackendConfig, backend_settings
+from snapline.settings.checks import check_settings
 from snapline.spark_line import fits, what_to_install
 
 if TYPE_CHECKING:

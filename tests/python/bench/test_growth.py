@@ -39,7 +39,10 @@ def test_the_jvms_table_is_read() -> None:
     text = """ num     #instances         #bytes  class name (module)
 -------------------------------------------------------
    1:         11230        1324560  [B (java.base@17.0.15)
-   2:           318          10176  io.snapline.snapshot.VersionRef
+   2:           318          10176  io.snapline.snapshot.format.VersionRef
 Total         11548        1334736
 """
-    assert parse_histogram(text) == {"[B": Held(11230, 1324560), "io.snapline.snapshot.VersionRef": Held(318, 10176)}
+    assert parse_histogram(text) == {
+        "[B": Held(11230, 1324560),
+        "io.snapline.snapshot.format.VersionRef": Held(318, 10176),
+    }

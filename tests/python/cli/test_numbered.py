@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from snapline.folder.metadata import parse_checkpoint
 from snapline.format import Kind
-from snapline.query.metadata import parse_checkpoint
 
 from ..format.writer import make_ref
 from ..inspect.builder import CheckpointBuilder, build_sample

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from snapline.testing import BroadcastInput
 
-from . import functions as f
+from ..conformance import functions as f
 from .scenario import Scenario, at
 
 KV = "k long, v long"

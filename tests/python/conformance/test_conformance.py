@@ -8,7 +8,7 @@ import pytest
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-from . import functions
+from ..conformance import functions
 from .runs import in_harness, in_spark
 from .scenario import Scenario
 from .scenarios import SCENARIOS

@@ -14,8 +14,8 @@ from .pages import TOP, anchors, sections, text
 PAGE = "docs/FORMAT.md"
 CORE = "jvm/core/src/main/scala/io/snapline"
 WRITERS = {
-    f"{CORE}/snapshot/Meta.scala": ("3. Changelog", "4. Handle"),
-    f"{CORE}/snapshot/MergedFile.scala": ("10. Merged files",),
+    f"{CORE}/snapshot/format/Meta.scala": ("3. Changelog", "4. Handle"),
+    f"{CORE}/snapshot/merged/MergedFile.scala": ("10. Merged files",),
     f"{CORE}/checkpoint/MetadataJson.scala": ("9. `_metadata`",),
     "python/src/snapline/savepoint/metadata.py": ("11. Savepoints",),
 }
@@ -43,7 +43,7 @@ def test_magics_and_numbers() -> None:
     assert f"The trailer is {TRAILER.size} bytes long" in frame
     assert f"Blocks lie from byte {HEADER.size} " in frame
     assert f"format number: {FORMAT_NUMBER};" in frame
-    scala = (TOP / CORE / "snapshot/Frame.scala").read_text()
+    scala = (TOP / CORE / "snapshot/format/Frame.scala").read_text()
     assert set(re.findall(r'"(SNAP[A-Z]{4})"', scala)) <= set(re.findall(r"`(SNAP[A-Z]{4})`", frame))
 
 
@@ -72,9 +72,9 @@ def test_sections_that_the_code_names() -> None:
     for source, words in (
         ("python/src/snapline/savepoint/metadata.py", "Savepoints"),
         ("python/src/snapline/format/merged.py", "Merged files"),
-        ("python/src/snapline/query/metadata.py", "_metadata"),
-        (f"{CORE}/snapshot/StateRestore.scala", "Loading"),
-        (f"{CORE}/snapshot/Retention.scala", "Clean-up"),
+        ("python/src/snapline/folder/metadata.py", "_metadata"),
+        (f"{CORE}/snapshot/store/StateRestore.scala", "Loading"),
+        (f"{CORE}/snapshot/store/Retention.scala", "Clean-up"),
     ):
         assert words in numbers[named[TOP / source]]
     for number in re.findall(r"\(section (\d+)", text(PAGE)):

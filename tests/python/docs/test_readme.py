@@ -1,13 +1,17 @@
+# mypy: disable-error-code="import-not-found"
 """The README: short, true to the generated figures, and with a program that runs as it stands."""
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import subprocess
 import sys
 import threading
 from pathlib import Path
+
+from snapline_bench.readme_table import figures
 
 from .pages import TOP, code, prose, sections, text
 
@@ -27,6 +31,16 @@ def test_every_figure_stands_in_the_generated_page() -> None:
     assert len(told) >= 10
     known = set(re.findall(r"\d(?:[\d,.]*\d)?", prose("docs/benchmarks.md")))
     assert told <= known, f"not on docs/benchmarks.md: {sorted(told - known)}"
+
+
+def test_its_bars_are_those_of_its_table() -> None:
+    """`bench/run page` draws them."""
+    drawing = text("docs/images/figures.svg")
+    rows = figures(TOP / "README.md")
+    assert len(rows) >= 6
+    for row in rows:
+        assert f"{row.ratio:.2g}x" in drawing
+        assert html.escape(row.title, quote=False) in drawing
 
 
 def test_the_program_runs_as_it_stands(tmp_path: Path) -> None:

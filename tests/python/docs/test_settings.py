@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from snapline.config import _RULES, CHECKPOINTING
-from snapline.query.config import CheckpointConfig
-from snapline.sizes import format_size
+from snapline.settings.checkpoint_config import CheckpointConfig
+from snapline.settings.checks import _RULES
+from snapline.settings.names import CHECKPOINTING
+from snapline.settings.sizes import format_size
 
 from .pages import TOP, sections
 

@@ -17,19 +17,19 @@ from typing import Any
 import pytest
 
 from snapline.errors import SnaplineError
+from snapline.folder.journal import parse_journal
+from snapline.folder.logs import parse_entry
+from snapline.folder.metadata import parse_checkpoint
+from snapline.folder.restored import parse_restored
 from snapline.format import ChangelogReader, Entry, Family, HandleReader, Kind, Operation, TableFile
 from snapline.format.frame import FrameReader
 from snapline.format.merged import MergedReader
 from snapline.format.source import BytesSource
-from snapline.query.journal import parse_journal
-from snapline.query.logs import parse_entry
-from snapline.query.metadata import parse_checkpoint
-from snapline.query.restored import parse_restored
 from snapline.savepoint.metadata import parse_savepoint
 
+from ..folder.fakes import FakeFiles, FakeSpark
+from ..folder.test_metadata import make_meta
 from ..format.writer import as_json, make_ref, make_uid, write_changelog, write_frame, write_handle, write_merged
-from ..query.fakes import FakeFiles, FakeSpark
-from ..query.test_metadata import make_meta
 from ..savepoint.test_metadata import sample as savepoint_sample
 from .mutator import mutated
 

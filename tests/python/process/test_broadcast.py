@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 import snapline
 from snapline.errors import InvalidConfiguration
 
-from . import functions
+from ..process import functions
 from .functions import RULES, Crooked, Rules, UnkeyedRules
 from .runs import FileQuery
 

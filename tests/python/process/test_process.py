@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import snapline
 
-from . import functions
+from ..process import functions
 from .functions import SPLITS, CountingSource, EveryKind, Plain, Table
 from .runs import FileQuery
 

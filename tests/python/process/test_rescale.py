@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import snapline
 
-from . import functions
+from ..process import functions
 from .functions import SPLITS, CountingSource, EveryKind
 from .runs import FileQuery
 

@@ -19,7 +19,7 @@ import snapline
 from snapline import main_output, side_output
 from snapline.errors import InvalidConfiguration
 
-from . import value_functions
+from ..process import value_functions
 from .runs import FileQuery
 from .value_functions import SIDE, Keep, Keys, Passing, Reuse, Timed
 

@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 import snapline
 from snapline import CheckpointConfig, SupervisedQuery, ValueStateDescriptor, key_by
+from snapline.folder.unaligned import rows_wait
 from snapline.functions import Context, KeyedProcessFunction, RuntimeContext
 from snapline.query import HadoopFiles
-from snapline.query.unaligned import rows_wait
 
 from .real_query import RealQuery, wait_for
 

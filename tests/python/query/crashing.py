@@ -5,7 +5,7 @@ from typing import Any
 
 from snapline.query import Files
 
-from .fakes import Crash
+from ..folder.fakes import Crash
 
 
 class CrashingFiles:

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from snapline.query import CheckpointRef, HadoopFiles, Recovery
 
-from . import real_query
+from ..folder.fakes import Crash
+from ..query import real_query
 from .crashing import CrashingFiles
-from .fakes import Crash
 from .real_query import RealQuery
 
 BEFORE, ALL = 5, 8

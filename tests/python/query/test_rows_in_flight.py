@@ -20,8 +20,8 @@ from snapline import (
     ProcessFunction,
 )
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
+from snapline.folder.unaligned import CUTS, rows_wait
 from snapline.inspect import SavepointFolder
-from snapline.query.unaligned import CUTS, rows_wait
 from snapline.savepoint import create_savepoint, read_state, rescale_checkpoint, restore_savepoint, write_savepoint
 
 from .chains import UNALIGNED, WITH_INTERVAL, Chains

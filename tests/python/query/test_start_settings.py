@@ -9,8 +9,8 @@ from threading import Barrier
 import pytest
 
 from snapline import HashMapStateBackend
-from snapline.config import STATE_BACKEND
 from snapline.query.start_settings import LONG_LOGS, starting_with
+from snapline.settings.names import STATE_BACKEND
 
 ((RETAIN, FOR_EVER),) = LONG_LOGS.items()
 

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 import snapline
 from snapline import CheckpointConfig, key_by
 from snapline.errors import IncompatibleState, InvalidConfiguration
-from snapline.query.metadata import read_checkpoint
-from snapline.query.unaligned import CUTS, UNALIGNED_MARK, rows_wait
+from snapline.folder.metadata import read_checkpoint
+from snapline.folder.unaligned import CUTS, UNALIGNED_MARK, rows_wait
 from snapline.savepoint import create_savepoint
 
 from .chains import FILES, UNALIGNED, WITH_INTERVAL, Chain, Chains

@@ -40,9 +40,7 @@ class Plain(KeyedProcessFunction):
 def plan(
     rows: StructType = ROWS, keys: Any = ("tail",), function: Any = None, output: Any = "x long", **more: Any
 ) -> Any:
-    side_outputs, late = more.get("side_outputs", ()), more.get("late_output")
-    time, carries = more.get("event_time"), more.get("output_event_time")
-    return plan_process(rows, keys, function or Plain(), output, side_outputs, late, time, carries)
+    return plan_process(rows, keys, function or Plain(), output, **more)
 
 
 def test_the_result_has_the_columns_and_a_nullable_struct_per_side_output() -> None:

@@ -7,7 +7,7 @@ from snapline.worker.frames import TIMER_CHANGES_PART
 from snapline.worker.timers import Timer, Timers
 
 ROWS = parse_schema("k string", "rows")
-SCHEMA = exchange_schemas(ROWS, ["k"], ROWS, [], "element", "UTC")[TIMER_CHANGES_PART]
+SCHEMA = exchange_schemas(ROWS, ["k"], ROWS, [], mode="element", zone="UTC")[TIMER_CHANGES_PART]
 
 
 def changes(timers: Timers) -> list[tuple[int, ...]]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snapline.errors import NotACheckpoint, StateNotFound
+from snapline.folder.files import LocalFiles
 from snapline.launch import conf_folder, read_launch
-from snapline.query.files import LocalFiles
 
 if TYPE_CHECKING:
     from snapline.savepoint import SavepointMetadata

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from snapline.cli.text import console, duration, moment, number, print_json, size, table
 from snapline.errors import CheckpointDamaged, SnaplineError, StateNotFound
+from snapline.folder.metadata import CheckpointMetadata
 from snapline.inspect import CheckpointFolder, NumberedCheckpoint, NumberedSummary, ReplayProgress, Restart, Status
 from snapline.inspect.store_files import StoreKey
-from snapline.query.metadata import CheckpointMetadata
 
 _COLOURS = {
     Status.COMPLETE: "green",

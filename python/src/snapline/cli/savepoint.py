@@ -12,9 +12,9 @@ from snapline.cli.local_paths import LocalPaths, local_path
 from snapline.cli.spark import spark_session
 from snapline.cli.text import console
 from snapline.errors import StateNotFound
+from snapline.folder.files import LocalFiles
 from snapline.inspect import SavepointFolder
 from snapline.inspect.files import Folder
-from snapline.query.files import LocalFiles
 
 if TYPE_CHECKING:
     from snapline.savepoint import SavepointMetadata
@@ -111,7 +111,7 @@ def dispose(path: SavepointArgument, master: MasterOption = "local[1]", conf: Co
     if (local := local_path(path)) is not None:
         dispose_savepoint(LocalFiles(local))
     else:
-        from snapline.query.hadoop_files import HadoopFiles
+        from snapline.folder.hadoop_files import HadoopFiles
 
         with spark_session(master, conf) as session:
             dispose_savepoint(HadoopFiles(session, path))

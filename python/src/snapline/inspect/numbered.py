@@ -8,15 +8,10 @@ from enum import Enum
 from functools import partial
 
 from snapline.errors import SnaplineError, StateNotFound, StorageFailure
-from snapline.format import Kind
-from snapline.format.frame import FrameReader, Unfinished
-from snapline.format.source import BytesSource
-from snapline.inspect.listed_files import ListedFiles
-from snapline.query.choice import CheckpointChoice, OutOfReach
-from snapline.query.interval_mark import INTERVAL_MARK, durable_before
-from snapline.query.journal import JOURNAL, REPLAY, Journal, parse_journal
-from snapline.query.logs import COMMITS, OFFSETS, batches_in
-from snapline.query.metadata import (
+from snapline.folder.interval_mark import INTERVAL_MARK, durable_before
+from snapline.folder.journal import JOURNAL, REPLAY, Journal, parse_journal
+from snapline.folder.logs import COMMITS, OFFSETS, batches_in
+from snapline.folder.metadata import (
     CheckpointMetadata,
     aside_name,
     folder_numbers,
@@ -24,6 +19,11 @@ from snapline.query.metadata import (
     parse_checkpoint,
     read_checkpoint,
 )
+from snapline.format import Kind
+from snapline.format.frame import FrameReader, Unfinished
+from snapline.format.source import BytesSource
+from snapline.inspect.listed_files import ListedFiles
+from snapline.recovery.choice import CheckpointChoice, OutOfReach
 
 Read = Callable[[int], CheckpointMetadata]
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from snapline.errors import CheckpointDamaged, SnaplineError, StateNotFound, StorageFailure
+from snapline.folder.handles import PartitionHandle
+from snapline.folder.metadata import CheckpointMetadata
 from snapline.inspect.checkpoint import CheckpointFolder
 from snapline.inspect.numbered import NumberedCheckpoint, Status
 from snapline.inspect.store import Store
 from snapline.inspect.store_files import StoreKey
-from snapline.query.handles import PartitionHandle
-from snapline.query.metadata import CheckpointMetadata
 
 
 def judge(checkpoint: CheckpointFolder, found: Sequence[NumberedCheckpoint]) -> list[NumberedCheckpoint]:

@@ -1,16 +1,12 @@
 """Queries with checkpoints at an interval: their settings, and recovery by exact replay."""
 
-from snapline.query.choice import CheckpointChoice
-from snapline.query.config import CheckpointConfig, CheckpointingMode, ExternalizedCheckpointRetention
-from snapline.query.files import Files, LocalFiles
-from snapline.query.hadoop_files import HadoopFiles
-from snapline.query.journal import NO_CHECKPOINT, CheckpointRef, Journal
+from snapline.folder.files import Files, LocalFiles
+from snapline.folder.hadoop_files import HadoopFiles
+from snapline.folder.journal import NO_CHECKPOINT, CheckpointRef, Journal
+from snapline.folder.metadata import CheckpointMetadata, read_checkpoint
+from snapline.plan.obstacles import Obstacle
+from snapline.plan.plan_checks import check_replayable, find_obstacles
 from snapline.query.listener import CheckpointListener
-from snapline.query.metadata import CheckpointMetadata, read_checkpoint
-from snapline.query.obstacles import Obstacle
-from snapline.query.plan_checks import check_replayable, find_obstacles
-from snapline.query.recovery import Recovery
-from snapline.query.report import RecoveryReport
 from snapline.query.restart import (
     ExponentialDelayRestart,
     FailureRateRestart,
@@ -20,6 +16,10 @@ from snapline.query.restart import (
 )
 from snapline.query.starting import start
 from snapline.query.supervised import SupervisedQuery
+from snapline.recovery.choice import CheckpointChoice
+from snapline.recovery.recovery import Recovery
+from snapline.recovery.report import RecoveryReport
+from snapline.settings.checkpoint_config import CheckpointConfig, CheckpointingMode, ExternalizedCheckpointRetention
 
 __all__ = [
     "NO_CHECKPOINT",

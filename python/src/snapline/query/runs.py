@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import QueryTakenOver
+from snapline.folder.end_of_time import END_OF_TIME_MS
+from snapline.folder.hadoop_files import HadoopFiles
+from snapline.folder.interval_mark import INTERVAL_MARK, make_mark
+from snapline.folder.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_data, rows_wait
 from snapline.java_api import java_checkpointing, session_with, translate
-from snapline.query.config import CheckpointConfig
-from snapline.query.end_of_time import END_OF_TIME_MS
-from snapline.query.hadoop_files import HadoopFiles
-from snapline.query.interval_mark import INTERVAL_MARK, make_mark
-from snapline.query.logical_plan import field_of
-from snapline.query.recovery import Recovery
-from snapline.query.replay import BatchReplay
-from snapline.query.report import RecoveryReport
-from snapline.query.sink_log import SinkLog
+from snapline.plan.logical_plan import field_of
 from snapline.query.start_settings import LONG_LOGS, starting_with
-from snapline.query.state_recovery import StateRecovery
-from snapline.query.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_data, rows_wait
+from snapline.recovery.recovery import Recovery
+from snapline.recovery.replay import BatchReplay
+from snapline.recovery.report import RecoveryReport
+from snapline.recovery.sink_log import SinkLog
+from snapline.recovery.state_recovery import StateRecovery
+from snapline.settings.checkpoint_config import CheckpointConfig
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,6 +41,7 @@ class Runs:
         location: str,
         path: str | None,
         table: str | None,
+        *,
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self._writer = writer
@@ -56,7 +57,13 @@ class Runs:
         sink = SinkLog.of(writer, path, table, files)
         self.driver = self._register()
         self._replay = BatchReplay(
-            writer, files, location, self.driver, self._recovery, {**LONG_LOGS, **self._of_query}, config.forced
+            writer,
+            files,
+            location,
+            self.driver,
+            self._recovery,
+            settings={**LONG_LOGS, **self._of_query},
+            forced=config.forced,
         )
         self._state = StateRecovery(
             writer,
@@ -65,14 +72,14 @@ class Runs:
             self.driver,
             self._recovery,
             self._replay,
-            config.prefer_checkpoint_for_recovery,
+            prefer_checkpoint=config.prefer_checkpoint_for_recovery,
         )
 
     def _register(self) -> Any:
         checkpointing = java_checkpointing(self._session)
         # It is here that the query's settings are held against the state there is, before anything is written.
         with starting_with(self._session.conf, self._of_query), translate("start the query"):
-            return checkpointing.start(self._session._jsparkSession, self._location, *self._config.to_coordinator())
+            return checkpointing.start(self._session._jsparkSession, self._location, self._config.to_spec())
 
     def begin(self, restore: int | None = None, drains: bool = False) -> StreamingQuery:
         """Recovers the state if that is needed, and starts the query.
@@ -217,7 +224,7 @@ class Runs:
     def again(self) -> Runs:
         """For the same writer, when the query has ended: with a coordinator of its own."""
         path, table = self._target
-        return Runs(self._writer, self._config, self._files, self._location, path, table, self._settings)
+        return Runs(self._writer, self._config, self._files, self._location, path, table, settings=self._settings)
 
     @property
     def session(self) -> SparkSession:

@@ -7,16 +7,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from snapline.backend import CHECKPOINT_LOCATION, CheckpointStorage, StateBackend, backend_settings
-from snapline.config import INCREMENTAL, StateBackendConfig
 from snapline.errors import InvalidConfiguration
-from snapline.query.config import CheckpointConfig
-from snapline.query.end_of_time import was_drained
-from snapline.query.hadoop_files import HadoopFiles
-from snapline.query.leaving_executors import warn_of_leaving_executors
-from snapline.query.listener import CheckpointListener
-from snapline.query.logical_plan import WriterSettings
-from snapline.query.plan_checks import (
+from snapline.folder.end_of_time import was_drained
+from snapline.folder.hadoop_files import HadoopFiles
+from snapline.plan.logical_plan import WriterSettings
+from snapline.plan.plan_checks import (
     check_at_least_once,
     check_replayable,
     check_unaligned,
@@ -24,9 +19,20 @@ from snapline.query.plan_checks import (
     keeps_state,
     warn_of,
 )
+from snapline.query.leaving_executors import warn_of_leaving_executors
+from snapline.query.listener import CheckpointListener
 from snapline.query.restart import NoRestart, RestartStrategy
 from snapline.query.runs import Runs
 from snapline.query.supervised import SupervisedQuery
+from snapline.settings.backends import (
+    CHECKPOINT_LOCATION,
+    CheckpointStorage,
+    StateBackend,
+    StateBackendConfig,
+    backend_settings,
+)
+from snapline.settings.checkpoint_config import CheckpointConfig
+from snapline.settings.names import INCREMENTAL
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -118,7 +124,16 @@ def start(
     if from_savepoint is not None:
         from snapline.savepoint.begin import begin_from
 
-        begin_from(writer, location, from_savepoint, parallelism, path, settings, operators, allow_non_restored_state)
+        begin_from(
+            writer,
+            location,
+            from_savepoint,
+            parallelism=parallelism,
+            path=path,
+            settings=settings,
+            operators=operators,
+            allow_non_restored_state=allow_non_restored_state,
+        )
     elif parallelism is not None or operators is not None or allow_non_restored_state:
         raise InvalidConfiguration(
             "parallelism, operators and allow_non_restored_state are of a savepoint's state.",
@@ -130,7 +145,7 @@ def start(
             f"the query on {location} was drained: its event time is at its end, and every row would be late.",
             "begin a new checkpoint folder.",
         )
-    runs = Runs(writer, config, files, location, path, table, settings)
+    runs = Runs(writer, config, files, location, path, table, settings=settings)
     return SupervisedQuery.started(runs, restart or NoRestart(), restore, listeners)
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from snapline.errors import InvalidConfiguration, StateNotFound, StorageFailure
 from snapline.query.listener import CheckpointListener, ListenerCalls
-from snapline.query.report import RecoveryReport
 from snapline.query.restart import RestartStrategy
 from snapline.query.runs import Runs
+from snapline.recovery.report import RecoveryReport
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
+from snapline.folder.hadoop_files import HadoopFiles
+from snapline.folder.restored import read_restored
 from snapline.java_api import session_with
-from snapline.query.hadoop_files import HadoopFiles
-from snapline.query.logical_plan import WriterSettings
-from snapline.query.restored import read_restored
+from snapline.plan.logical_plan import WriterSettings
 from snapline.savepoint.matching import OperatorMap
 from snapline.savepoint.metadata import read_savepoint
 from snapline.savepoint.planned import planned_query
@@ -26,6 +26,7 @@ def begin_from(
     writer: DataStreamWriter,
     location: str,
     savepoint: str,
+    *,
     parallelism: int | None,
     path: str | None,
     settings: Mapping[str, str],

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from snapline._version import __version__
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
+from snapline.folder.files import Files, side_by_side
+from snapline.folder.hadoop_files import HadoopFiles
+from snapline.folder.unaligned import operators_that_wait, rows_wait
 from snapline.java_api import java_savepoints
-from snapline.query.files import Files, side_by_side
-from snapline.query.hadoop_files import HadoopFiles
-from snapline.query.unaligned import operators_that_wait, rows_wait
 from snapline.savepoint.later import warn_of_later_batches
 from snapline.savepoint.metadata import (
     CANONICAL,

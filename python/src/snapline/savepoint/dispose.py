@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from snapline.errors import NotACheckpoint
-from snapline.query.files import Files
+from snapline.folder.files import Files
 from snapline.savepoint.metadata import METADATA, UNFINISHED
 
 

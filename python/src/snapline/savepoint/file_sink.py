@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
-from snapline.query.files import Files
-from snapline.query.hadoop_files import HadoopFiles
+from snapline.folder.files import Files
+from snapline.folder.hadoop_files import HadoopFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

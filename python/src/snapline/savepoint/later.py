@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from snapline.query.files import Files
-from snapline.query.logs import COMMITS, Log
+from snapline.folder.files import Files
+from snapline.folder.logs import COMMITS, Log
 
 _log = logging.getLogger(__name__)
 

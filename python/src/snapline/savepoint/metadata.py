@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from snapline.errors import CheckpointDamaged, NotACheckpoint, StateNotFound
+from snapline.folder.files import Files
+from snapline.folder.logs import LogEntry, parse_entry
 from snapline.format import Kind
 from snapline.format.frame import write_meta_frame
 from snapline.format.members import BadMeta, count, items, need, uid
 from snapline.format.meta_file import parse_meta_file
-from snapline.query.files import Files
-from snapline.query.logs import LogEntry, parse_entry
 from snapline.savepoint.layout import OperatorLayout, parse_operator
 
 METADATA = "_metadata"

@@ -82,6 +82,7 @@ def restore_state(
     source: str,
     to: str,
     metadata: SavepointMetadata,
+    *,
     settings: str,
     restored: Sequence[RestoredOperator],
     parallelism: int | None,

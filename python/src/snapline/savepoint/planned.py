@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snapline.folder.files import Files, LocalFiles
+from snapline.folder.logs import OFFSETS
 from snapline.java_api import java_savepoints
-from snapline.query.files import Files, LocalFiles
-from snapline.query.logical_plan import field_of
-from snapline.query.logs import OFFSETS
+from snapline.plan.logical_plan import field_of
 from snapline.savepoint.layout import OperatorLayout, parse_operators
 from snapline.savepoint.metadata import SavepointMetadata
 from snapline.savepoint.spark_files import PARTITIONS, PROVIDER, SNAPLINE, moved_offsets, spark_files

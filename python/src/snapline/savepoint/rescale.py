@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from snapline.query.hadoop_files import HadoopFiles
+from snapline.folder.hadoop_files import HadoopFiles
 from snapline.savepoint.create import SPARK, Progress, metadata_of, read_query_id, waiting_operators
 from snapline.savepoint.later import warn_of_later_batches
 from snapline.savepoint.metadata import NATIVE, SavepointFile, SavepointMetadata

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
+from snapline.folder.end_of_time import is_drained
+from snapline.folder.files import Files, side_by_side
+from snapline.folder.hadoop_files import HadoopFiles
+from snapline.folder.logs import COMMITS, OFFSETS
+from snapline.folder.restored import Restored, Waiting
+from snapline.folder.unaligned import UNALIGNED_MARK
 from snapline.java_api import java_savepoints, translate
-from snapline.query.end_of_time import is_drained
-from snapline.query.files import Files, side_by_side
-from snapline.query.hadoop_files import HadoopFiles
-from snapline.query.logs import COMMITS, OFFSETS
-from snapline.query.restored import Restored, Waiting
-from snapline.query.unaligned import UNALIGNED_MARK
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.file_sink import prepare_file_sink
 from snapline.savepoint.foreign import check_export
@@ -172,11 +172,28 @@ def begin_checkpoint(
     uids: dict[str, list[list[str]]] = {}
     if is_native:
         with watched(session, "files of the state", progress):
-            uids = restore_state(session, source.location, target.location, metadata, settings, restored, parallelism)
+            uids = restore_state(
+                session,
+                source.location,
+                target.location,
+                metadata,
+                settings=settings,
+                restored=restored,
+                parallelism=parallelism,
+            )
     for operator in restored if not is_native else ():
         partitions = operator.partitions(parallelism)
         with watched(session, f"{operator.title}, {partitions} partitions", progress):
-            written = _write(session, target, metadata.batch, settings, names, operator, partitions, tables)
+            written = _write(
+                session,
+                target,
+                metadata.batch,
+                settings,
+                names,
+                restored=operator,
+                partitions=partitions,
+                tables=tables,
+            )
         uids[str(operator.id)] = written
     if metadata.batch > 0:
         # Spark wants the entry before the newest as well; all it takes from it is replaced by the newest.
@@ -225,7 +242,15 @@ def _copy_spark_files(
             texts = {} if planned is None else planned.spark_files(operator.layout)
         for name, text in texts.items():
             partitions = operator.partitions(wanted)
-            moved = moved_file(name, text, target.location, metadata.batch, operator.id, operator.uid, partitions)
+            moved = moved_file(
+                name,
+                text,
+                target.location,
+                metadata.batch,
+                number=operator.id,
+                uid=operator.uid,
+                parallelism=partitions,
+            )
             target.write_new(*moved)
 
 
@@ -235,6 +260,7 @@ def _write(
     batch: int,
     settings: str,
     names: int,
+    *,
     restored: RestoredOperator,
     partitions: int,
     tables: dict[int, dict[str, list[DataFrame]]],

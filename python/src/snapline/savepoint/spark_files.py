@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from snapline.errors import CheckpointDamaged
-from snapline.query.files import Files
+from snapline.folder.files import Files
 from snapline.savepoint.layout import DEFAULT, OperatorLayout
 
 SOURCES = "sources"
@@ -50,7 +50,7 @@ def operator_file(files: Files, operator: int, batch: int) -> str:
 
 
 def moved_file(
-    name: str, text: bytes, location: str, batch: int, number: int, uid: str | None, parallelism: int
+    name: str, text: bytes, location: str, batch: int, *, number: int, uid: str | None, parallelism: int
 ) -> tuple[str, bytes]:
     """A file of an operator for another checkpoint folder, where the operator may have another number: its name there,
     and its text.

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from snapline.folder.logs import COMMITS, OFFSETS, LogEntry, parse_entry
 from snapline.java_api import java_savepoints, translate
-from snapline.query.logs import COMMITS, OFFSETS, LogEntry, parse_entry
 from snapline.savepoint.layout import OperatorLayout, StateKey, parse_operator
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from snapline.folder.files import Files
 from snapline.java_api import java_savepoints, translate
-from snapline.query.files import Files
 from snapline.savepoint.layout import OperatorLayout, StateKey
 from snapline.savepoint.metadata import SavepointFile
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from snapline.errors import CheckpointDamaged
+from snapline.folder.files import Files
 from snapline.java_api import java_savepoints, translate
-from snapline.query.files import Files
 from snapline.savepoint.metadata import METADATA, UNFINISHED, SavepointFile, SavepointMetadata
 
 if TYPE_CHECKING:

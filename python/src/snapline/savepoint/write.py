@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from snapline._version import __version__
 from snapline.errors import IncompatibleState
+from snapline.folder.files import side_by_side
+from snapline.folder.hadoop_files import HadoopFiles
 from snapline.java_api import java_savepoints, translate
-from snapline.query.files import side_by_side
-from snapline.query.hadoop_files import HadoopFiles
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.layout import OperatorLayout, StateKey, find_operator
 from snapline.savepoint.metadata import CANONICAL, METADATA, UNFINISHED, SavepointMetadata, read_savepoint

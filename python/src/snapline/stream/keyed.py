@@ -92,10 +92,10 @@ class KeyedStream:
             self._keys,
             function,
             schema,
-            side_outputs,
-            late_output,
-            event_time,
-            output_event_time,
+            side_outputs=side_outputs,
+            late_output=late_output,
+            event_time=event_time,
+            output_event_time=output_event_time,
             uid=uid,
         )
         return plan_frame(self._df, self._keys, self._order, plan)

@@ -1,7 +1,7 @@
 """Tests of process functions without Spark."""
 
 from snapline.stream.broadcasting import BroadcastInput
-from snapline.testing.exchange import Bounds
+from snapline.testing.bounds import Bounds
 from snapline.testing.harness import KeyedTestHarness, Snapshot
 from snapline.testing.process import ProcessTestHarness
 

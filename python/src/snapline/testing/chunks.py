@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+from snapline.testing.bounds import Bounds
 from snapline.testing.states import Part, StoredState
 from snapline.worker.decode import decoder
 from snapline.worker.encode import encoder
 from snapline.worker.frames import KEYS_PART, ROWS_PART, TIMERS_PART, Frame, ToWorker, message_of
 from snapline.worker.job import Job
-
-if TYPE_CHECKING:
-    from snapline.testing.exchange import Bounds
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from snapline.errors import InternalError
+from snapline.testing.bounds import Bounds
 from snapline.testing.chunks import Chunk, keys_part
 from snapline.testing.links import Link
 from snapline.testing.operator_states import StoredOperatorStates
@@ -29,19 +30,6 @@ from snapline.worker.frames import (
 
 #: The family of timers in the store.
 TIMERS = "$timers"
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """What bounds chunks and epochs; the settings of the real operator are larger."""
-
-    chunk_rows: int = 10_000
-    max_keys: int = 200_000
-    max_bytes: int = 64 << 20
-    max_prefetch: int = 1_000
-    page_rows: int = 10_000
-    in_flight: int = 2
-    chunk_bytes: int = 64 << 20
 
 
 @dataclass

@@ -22,9 +22,9 @@ from snapline.state.ddl import parse_schema
 from snapline.state.row import Row, row_maker
 from snapline.stream.broadcasting import BroadcastInput
 from snapline.stream.planning import plan_process
+from snapline.testing.bounds import Bounds
 from snapline.testing.broadcasting import in_order
 from snapline.testing.collected import Collected, as_tuples
-from snapline.testing.exchange import Bounds
 from snapline.testing.links import InProcessLink, Link
 from snapline.testing.operator import Operator
 from snapline.testing.store import DictStore, RocksStore, Store, unpickled_key
@@ -87,7 +87,15 @@ class KeyedTestHarness:
         keys = [key] if isinstance(key, str) else list(key)
         kind = FunctionKind.KEYED if broadcast is None else FunctionKind.KEYED_BROADCAST
         planned = plan_process(
-            rows, keys, function, output, side_outputs, late_output, event_time, kind=kind, broadcast=broadcast
+            rows,
+            keys,
+            function,
+            output,
+            side_outputs=side_outputs,
+            late_output=late_output,
+            event_time=event_time,
+            kind=kind,
+            broadcast=broadcast,
         )
         self._broadcast = broadcast
         self._job = planned.job
@@ -103,7 +111,7 @@ class KeyedTestHarness:
             self._store,
             time_zone,
             bounds or Bounds(),
-            None if broadcast is None else broadcast.schema,
+            broadcast=None if broadcast is None else broadcast.schema,
         )
         self._time = BatchTime(0, None if planned.job.event_time is None else 0)
         self._collected = Collected(planned)

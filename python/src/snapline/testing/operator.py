@@ -12,9 +12,10 @@ from pyspark.sql.types import StructType
 
 from snapline.functions.context import EVENT, PROCESSING
 from snapline.state.cursor import NEVER, BatchTime
+from snapline.testing.bounds import Bounds
 from snapline.testing.broadcasting import broadcast_chunks
 from snapline.testing.chunks import Chunk, RowChunks, keys_of
-from snapline.testing.exchange import TIMERS, BatchResult, Bounds, Exchange
+from snapline.testing.exchange import TIMERS, BatchResult, Exchange
 from snapline.testing.links import Link
 from snapline.testing.operator_states import StoredOperatorStates
 from snapline.testing.schemas import exchange_schemas
@@ -35,6 +36,7 @@ class Operator:
         store: Store,
         zone: str,
         bounds: Bounds,
+        *,
         broadcast: StructType | None = None,
         partition: int = 0,
         partitions: int = 1,
@@ -47,7 +49,14 @@ class Operator:
         self._bounds = bounds
         plan = job.plan
         self.schemas = exchange_schemas(
-            rows, job.key_names, result, plan.states, plan.mode, zone, plan.operator_states, broadcast
+            rows,
+            job.key_names,
+            result,
+            plan.states,
+            mode=plan.mode,
+            zone=zone,
+            operator_states=plan.operator_states,
+            broadcast=broadcast,
         )
         self.operator_states = StoredOperatorStates(plan.operator_states, self.schemas, store, bounds.page_rows)
         self.states = [

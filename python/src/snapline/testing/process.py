@@ -19,10 +19,10 @@ from snapline.state.operator_spec import Distribution, OperatorStateSpec
 from snapline.state.row import Row
 from snapline.stream.broadcasting import BroadcastInput
 from snapline.stream.planning import plan_process
+from snapline.testing.bounds import Bounds
 from snapline.testing.broadcasting import in_order
 from snapline.testing.collected import Collected, as_tuples
 from snapline.testing.dealing import redistribute
-from snapline.testing.exchange import Bounds
 from snapline.testing.links import InProcessLink, Link
 from snapline.testing.operator import Operator
 from snapline.testing.operator_states import family_of
@@ -74,9 +74,8 @@ class ProcessTestHarness:
             (),
             function,
             output,
-            side_outputs,
-            None,
-            event_time,
+            side_outputs=side_outputs,
+            event_time=event_time,
             kind=kind,
             parallelism=parallelism,
             broadcast=broadcast,
@@ -93,7 +92,17 @@ class ProcessTestHarness:
         job, result = self._plan.job, self._plan.result
         schema = None if self._broadcast is None else self._broadcast.schema
         return [
-            Operator(job, self._rows, result, DictStore(), self._zone, self._bounds, schema, partition, count)
+            Operator(
+                job,
+                self._rows,
+                result,
+                DictStore(),
+                self._zone,
+                self._bounds,
+                broadcast=schema,
+                partition=partition,
+                partitions=count,
+            )
             for partition in range(count)
         ]
 

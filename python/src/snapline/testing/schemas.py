@@ -43,6 +43,7 @@ def exchange_schemas(
     keys: Sequence[str],
     result: StructType,
     states: Sequence[StateSpec],
+    *,
     mode: Mode,
     zone: str,
     operator_states: Sequence[OperatorStateSpec] = (),

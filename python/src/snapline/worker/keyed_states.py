@@ -28,6 +28,7 @@ class AllKeyedStates:
         cursor: Cursor,
         time: BatchTime,
         zone: tzinfo | None,
+        *,
         schemas: dict[int, pa.Schema],
         transport: Transport,
         requests: Iterator[int],

@@ -164,9 +164,9 @@ class _Task:
             parts.cursor,
             self._time,
             self._zone,
-            self._schemas,
-            self._transport,
-            requests,
+            schemas=self._schemas,
+            transport=self._transport,
+            requests=requests,
         )
         states = self._operator.broadcast
         context = BroadcastContext(self._outputs, service, states, keyed if parts.job.plan.kind.is_keyed else None)

@@ -4,8 +4,10 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.checkpoint.coordinator.CoordinatorFixture
 import io.snapline.error.{CheckpointDamaged, StateNotFound, StorageFailure}
-import io.snapline.snapshot.{Frame, FrameWriter, MergedPlace, VersionRef}
+import io.snapline.snapshot.format.{Frame, FrameWriter, VersionRef}
+import io.snapline.snapshot.merged.MergedPlace
 import io.snapline.storage.MemoryStorage
 
 class CheckpointMetadataSpec extends AnyFunSuite with CoordinatorFixture {

@@ -3,10 +3,12 @@ package io.snapline.promises
 import java.io.File
 import java.nio.file.{Files, StandardCopyOption}
 
-import io.snapline.snapshot.{ChangelogFeed, SnapshotPolicy, StateSettings, StoreFixture, TestBackend, VersionedState}
+import io.snapline.snapshot.format.ChangelogFeed
+import io.snapline.snapshot.store.{SnapshotPolicy, StateSettings, StoreFixture, TestBackend, VersionedState}
 import io.snapline.state.ColumnFamily
 
-/** What the stores under `resources/fixtures` hold: every kind of change, over five versions with a snapshot in the middle.
+/** What the stores under `resources/fixtures` hold: every kind of change, over five versions with a snapshot in the
+  * middle.
   *
   * A fixture is written once, by the release that brings a format in (`FixtureContent.main`), and never again.
   */

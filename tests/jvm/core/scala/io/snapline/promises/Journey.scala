@@ -3,11 +3,14 @@ package io.snapline.promises
 import scala.annotation.tailrec
 
 import io.snapline.error.SnaplineException
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.store.{SnapshotPolicy, StateSettings, StoreAudit, StoreFixture, VersionedState}
 
-/** A short life of a store, as Spark would lead it: batches with a snapshot now and then, clean-up, and a new process in the middle.
+/** A short life of a store, as Spark would lead it: batches with a snapshot now and then, clean-up, and a new process
+  * in the middle.
   *
-  * An attempt that fails is reported, aborted and made again, with other content: a file of the failed one must not pass for it.
+  * An attempt that fails is reported, aborted and made again, with other content: a file of the failed one must not
+  * pass for it.
   */
 final class Journey(fixture: StoreFixture) {
   import Journey._
@@ -78,8 +81,8 @@ final class Journey(fixture: StoreFixture) {
     again(3)
   }
 
-  /** Every version that is kept loads with what was committed, in a process of its own, and another attempt can follow: what there is
-    * of versions nobody was told of does not pass for it.
+  /** Every version that is kept loads with what was committed, in a process of its own, and another attempt can follow:
+    * what there is of versions nobody was told of does not pass for it.
     */
   def check(from: StoreFixture): Unit = {
     val audit = new StoreAudit(from.plainStorage)

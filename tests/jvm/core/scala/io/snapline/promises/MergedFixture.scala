@@ -9,10 +9,13 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.snapline.checkpoint._
-import io.snapline.snapshot._
+import io.snapline.snapshot.merged.{HandleMerger, MergedFile, MergedFiles, MergedStorage, StoredHandle}
+import io.snapline.snapshot.store.{StateSettings, StoreContext, StoreFixture, VersionedState}
+import io.snapline.snapshot.upload.{MergedDestination, NearFolder, SnapshotFigures, SnapshotListener}
 import io.snapline.storage.HadoopCheckpointStorage
 
-/** The checkpoint under `resources/merged-fixtures`: two stores with one content, whose handles lie in a merged file that `_metadata` names.
+/** The checkpoint under `resources/merged-fixtures`: two stores with one content, whose handles lie in a merged file
+  * that `_metadata` names.
   *
   * Written once, like the others (`MergedFixture.main`), and never again.
   */
@@ -34,7 +37,7 @@ object MergedFixture {
   def open(root: File, store: StoreId, handle: StateHandle, by: StoreFixture): VersionedState = {
     val from = new MergedStorage(storage(root, store.folder), store.folder, new MergedFiles(merged(root)), () => false)
     handle.merged.foreach(from.learn(handle.ref, _, handle.handleBytes))
-    new VersionedState(from, by.factory, by.settings, StoreFixture.pool, StoreFixture.origin, _ => ())
+    new VersionedState(StoreContext(from, by.settings, StoreFixture.origin), by.factory, StoreFixture.pool, _ => ())
   }
 
   private final class Made extends SnapshotListener {
@@ -50,13 +53,15 @@ object MergedFixture {
     val stores = Stores.zipWithIndex.map { case (store, n) =>
       val (own, near) = (storage(root, store.folder), fixture.nearFolder(n))
       val state = new VersionedState(
-        own,
+        StoreContext(
+          own,
+          fixture.settings,
+          StoreFixture.origin,
+          near = Some(NearFolder(near, new HadoopCheckpointStorage(new Path(near.toURI), new Configuration)))
+        ),
         fixture.factory,
-        fixture.settings,
         StoreFixture.pool,
-        StoreFixture.origin,
         _ => (),
-        near = Some(NearFolder(near, new HadoopCheckpointStorage(new Path(near.toURI), new Configuration))),
         merged = Some(new MergedDestination(() => merger, store.folder, own, () => own.makeFolder()))
       )
       val made = new Made

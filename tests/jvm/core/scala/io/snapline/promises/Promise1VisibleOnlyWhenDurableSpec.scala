@@ -2,16 +2,19 @@ package io.snapline.promises
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.Cases
 import io.snapline.error.SnaplineException
-import io.snapline.snapshot.{StoreFixture, TestBackend, TestStorage}
+import io.snapline.snapshot.store.{StoreFixture, TestBackend, TestStorage}
 import io.snapline.storage.{Fault, FaultPlan}
 
 /** A checkpoint is visible only when everything it names is durable and has been checked.
   *
-  * Every single operation of a store's life is made to fail in turn, in every way there is: after each, every version that was
-  * committed and is kept loads with exactly its content, nothing a whole handle names is missing, and the life goes on.
+  * Every single operation of a store's life is made to fail in turn, in every way there is: after each, every version
+  * that was committed and is kept loads with exactly its content, nothing a whole handle names is missing, and the life
+  * goes on.
   *
-  * The protocol is the same above each backend: on those of the heap every operation fails, in one way in three, unless `-Dsnapline.test.whole=true` says otherwise.
+  * The protocol is the same above each backend: on those of the heap every operation fails, in one way in three, unless
+  * `SNAPLINE_ALL_CASES=1` is in the environment.
   */
 abstract class Promise1VisibleOnlyWhenDurableOn(backend: TestBackend, where: TestStorage = TestStorage.OnDisk)
     extends AnyFunSuite {
@@ -32,8 +35,7 @@ abstract class Promise1VisibleOnlyWhenDurableOn(backend: TestBackend, where: Tes
   // The operations come in the same order in every life until a fault is hit.
   private lazy val operations = withJourney(FaultPlan.none)((_, _) => ())
 
-  private val isWhole =
-    (backend == TestBackend.RocksDb && where == TestStorage.OnDisk) || sys.props.contains("snapline.test.whole")
+  private val isWhole = (backend == TestBackend.RocksDb && where == TestStorage.OnDisk) || Cases.all
 
   private def isMeant(index: Int, fault: Fault): Boolean = {
     val ways = Fault.all.filter(where.makesSense(operations(index), _))

@@ -4,10 +4,11 @@ import java.lang.management.ManagementFactory
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.checkpoint.ModelQuery
+import io.snapline.checkpoint.coordinator.ModelQuery
 
-/** Promises 1 and 2 for whole checkpoints: whatever the order of triggers, acknowledgements, failures, crashes and restarts, a checkpoint completes only when every store has
-  * acknowledged it and its batch was committed, and no file goes that it, a retained one or a store's next snapshot needs; what nothing needs goes.
+/** Promises 1 and 2 for whole checkpoints: whatever the order of triggers, acknowledgements, failures, crashes and
+  * restarts, a checkpoint completes only when every store has acknowledged it and its batch was committed, and no file
+  * goes that it, a retained one or a store's next snapshot needs; what nothing needs goes.
   *
   * More seeds, in the sbt shell: `set core / Test / javaOptions += "-Dsnapline.test.seeds=1000"`.
   */

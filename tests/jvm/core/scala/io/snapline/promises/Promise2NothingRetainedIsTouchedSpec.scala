@@ -6,12 +6,14 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.store._
 
 /** No file a retained checkpoint names is overwritten or deleted.
   *
-  * Random lives: commits, rollbacks, second attempts, processes that come and go, and clean-up all the time. After each clean-up every kept
-  * version of the line loads, all of its files are there, and no file has other bytes than at first sight.
+  * Random lives: commits, rollbacks, second attempts, processes that come and go, and clean-up all the time. After each
+  * clean-up every kept version of the line loads, all of its files are there, and no file has other bytes than at first
+  * sight.
   */
 abstract class Promise2NothingRetainedIsTouchedOn(backend: TestBackend, where: TestStorage = TestStorage.OnDisk)
     extends AnyFunSuite {

@@ -9,12 +9,13 @@ import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error._
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.store._
 
 /** No damage passes unseen: every byte read back is verified; the newest sound checkpoint is used, and the log says so.
   *
-  * A store of six versions with snapshots of the second and the fourth. One file after another is damaged, the newest version is
-  * loaded by a process of its own, and the file is put right again.
+  * A store of six versions with snapshots of the second and the fourth. One file after another is damaged, the newest
+  * version is loaded by a process of its own, and the file is put right again.
   */
 abstract class Promise4NoDamagePassesOn(backend: TestBackend, where: TestStorage = TestStorage.OnDisk)
     extends AnyFunSuite

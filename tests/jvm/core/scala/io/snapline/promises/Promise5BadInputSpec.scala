@@ -6,11 +6,13 @@ import java.nio.file.Files
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error._
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.Origin
+import io.snapline.snapshot.store._
 import io.snapline.state.KeyedBackend
 import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
 
-/** A wrong schema, path or version gets an error with a code, what was found, and what to do, before anything is written.
+/** A wrong schema, path or version gets an error with a code, what was found, and what to do, before anything is
+  * written.
   *
   * Settings and Spark's side of it are tested with the provider.
   */
@@ -105,7 +107,12 @@ abstract class Promise5BadInputOn(backend: TestBackend) extends AnyFunSuite {
     withStore { fixture =>
       fill(fixture)
       def checked(asked: Origin => Unit): VersionedState =
-        new VersionedState(fixture.storage, fixture.factory, settings, StoreFixture.pool, StoreFixture.origin, asked)
+        new VersionedState(
+          StoreContext(fixture.storage, settings, StoreFixture.origin),
+          fixture.factory,
+          StoreFixture.pool,
+          asked
+        )
       // By the handle, by a changelog, by both.
       (1L to 3L).foreach { version =>
         refused[IncompatibleState](
@@ -132,7 +139,12 @@ abstract class Promise5BadInputOn(backend: TestBackend) extends AnyFunSuite {
         override def newFolder(): File = fixture.factory.newFolder()
         override def open(folder: File, restored: Boolean): KeyedBackend = fixture.factory.open(folder, restored)
       }
-      val state = new VersionedState(fixture.storage, other, settings, StoreFixture.pool, StoreFixture.origin, _ => ())
+      val state = new VersionedState(
+        StoreContext(fixture.storage, settings, StoreFixture.origin),
+        other,
+        StoreFixture.pool,
+        _ => ()
+      )
       val error = refused[IncompatibleState](fixture, "heap", state)(_.load(3, None))
       assert(error.found.contains(backend.kind) && error.found.contains("heap"))
     }
@@ -199,7 +211,12 @@ abstract class Promise5BadInputOn(backend: TestBackend) extends AnyFunSuite {
         override def open(folder: File, restored: Boolean): KeyedBackend = fixture.factory.open(folder, restored)
       }
       val state =
-        new VersionedState(fixture.storage, factory, settings, StoreFixture.pool, StoreFixture.origin, _ => ())
+        new VersionedState(
+          StoreContext(fixture.storage, settings, StoreFixture.origin),
+          factory,
+          StoreFixture.pool,
+          _ => ()
+        )
       val before = everything(fixture.folder)
       try {
         (2L to 3L).foreach(version => intercept[StorageFailure](state.load(version, None)))

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.snapshot.StoreFixture
+import io.snapline.snapshot.store.StoreFixture
 
 /** A store written by any released version can be read by every later one. */
 class Promise7OldStoresAreReadSpec extends AnyFunSuite {

@@ -3,7 +3,9 @@ package io.snapline.storage
 import org.apache.hadoop.fs._
 import org.apache.hadoop.util.Progressable
 
-/** Hadoop's local file system on a disk without room: files can be made, and nothing can be written into them. The kernel says so itself, of /dev/full. */
+/** Hadoop's local file system on a disk without room: files can be made, and nothing can be written into them. The
+  * kernel says so itself, of /dev/full.
+  */
 final class FullDiskFileSystem extends LocalFileSystem(new FullDiskFileSystem.Raw)
 
 private object FullDiskFileSystem {

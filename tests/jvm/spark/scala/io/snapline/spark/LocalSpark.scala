@@ -5,7 +5,9 @@ import org.apache.spark.sql.execution.streaming.state.StateStore
 
 import io.snapline.storage.LocalFs
 
-/** A Spark of its own for a piece of a test: quiet, of two threads, with the settings given and no others of ours but that for local files. */
+/** A Spark of its own for a piece of a test: quiet, of two threads, with the settings given and no others of ours but
+  * that for local files.
+  */
 object LocalSpark {
   val ProviderClass: String = "spark.sql.streaming.stateStore.providerClass"
 
@@ -13,7 +15,9 @@ object LocalSpark {
   val provider: (String, String) = ProviderClass -> classOf[SnaplineStateStoreProvider].getName
   val extension: (String, String) = "spark.sql.extensions" -> classOf[SnaplineExtension].getName
 
-  /** Spark's stop of the stores waits for maintenance that may wait for a lock it holds (StateStore.scala:1556-1563): for 5 minutes, if nothing is said. */
+  /** Spark's stop of the stores waits for maintenance that may wait for a lock it holds (StateStore.scala:1556-1563):
+    * for 5 minutes, if nothing is said.
+    */
   private val quickStop =
     Seq("Shutdown", "ForceShutdown").map(name => s"spark.sql.streaming.stateStore.maintenance${name}Timeout" -> "3s")
 

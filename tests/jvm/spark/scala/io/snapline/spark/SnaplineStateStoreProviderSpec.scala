@@ -2,7 +2,7 @@ package io.snapline.spark
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.snapshot.VersionRef
+import io.snapline.snapshot.format.VersionRef
 import io.snapline.spark.provider.{ProviderFixture, ProviderMetrics, ProviderSettings, Version}
 import io.snapline.spark.provider.ProviderFixture._
 

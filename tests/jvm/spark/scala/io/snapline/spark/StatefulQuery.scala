@@ -163,7 +163,9 @@ object StatefulQuery {
     }
   ) ++ (1 to 4).map(join(_, "inner")) :+ join(3, "leftOuter")
 
-  /** Two operators without a shuffle between them, which Spark's own providers refuse: it lends the second the read store of the first. */
+  /** Two operators without a shuffle between them, which Spark's own providers refuse: it lends the second the read
+    * store of the first.
+    */
   val inOneStage: StatefulQuery = StatefulQuery("aggregation, then deduplication in the same stage") {
     _.withWatermark("time", watermark).groupBy(window(col("time"), "1 minute"), col("key")).count()
       .dropDuplicates("window", "key")

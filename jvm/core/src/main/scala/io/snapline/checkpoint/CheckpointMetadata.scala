@@ -1,6 +1,6 @@
 package io.snapline.checkpoint
 
-import io.snapline.snapshot.{Frame, FrameReader, FrameWriter}
+import io.snapline.snapshot.format.{Frame, FrameReader, FrameWriter}
 import io.snapline.storage.CheckpointStorage
 
 /** One partition's snapshot of a store. */
@@ -71,7 +71,8 @@ final case class CheckpointMetadata(
       metadataBytes
     )
 
-  /** Writes it under its name, and returns its length. The checkpoint exists when this returns; when it throws it may exist all the same.
+  /** Writes it under its name, and returns its length. The checkpoint exists when this returns; when it throws it may
+    * exist all the same.
     *
     * @param storage
     *   the folder `snapline` of the query
@@ -146,7 +147,9 @@ object CheckpointMetadata {
     )
   }
 
-  /** The checkpoint and the length of its metadata. A file that is not there is a `StateNotFound`, one that fails a check `CheckpointDamaged`. */
+  /** The checkpoint and the length of its metadata. A file that is not there is a `StateNotFound`, one that fails a
+    * check `CheckpointDamaged`.
+    */
   def read(storage: CheckpointStorage, checkpoint: Long): (CheckpointMetadata, Long) = {
     val file = s"${storage.location}/${name(checkpoint)}"
     val reader = new FrameReader(storage, name(checkpoint), Frame.MetadataMagic)

@@ -1,5 +1,7 @@
 package io.snapline.checkpoint
 
+import io.snapline.error.InvalidConfiguration
+
 /** What may be done with a checkpoint, decided when it is triggered and never changed: Flink's five.
   *
   * @param forced
@@ -55,4 +57,46 @@ object CheckpointProperties {
     Seq(SyncSavepoint, Savepoint, NeverRetained, RetainedOnFailure, RetainedOnCancellation)
 
   def named(name: String): Option[CheckpointProperties] = all.find(_.name == name)
+}
+
+/** Which ends of a query its periodic checkpoints outlive: Flink's three. */
+sealed abstract class RetentionPolicy(val name: String, val properties: CheckpointProperties) {
+  override def toString: String = name
+}
+
+object RetentionPolicy {
+  case object NeverRetainAfterTermination
+      extends RetentionPolicy("NEVER_RETAIN_AFTER_TERMINATION", CheckpointProperties.NeverRetained)
+  case object RetainOnFailure extends RetentionPolicy("RETAIN_ON_FAILURE", CheckpointProperties.RetainedOnFailure)
+  case object RetainOnCancellation
+      extends RetentionPolicy("RETAIN_ON_CANCELLATION", CheckpointProperties.RetainedOnCancellation)
+
+  val all: Seq[RetentionPolicy] = Seq(NeverRetainAfterTermination, RetainOnFailure, RetainOnCancellation)
+
+  /** Any case, as Flink reads its enums. */
+  def named(name: String): RetentionPolicy = all.find(_.name.equalsIgnoreCase(name)).getOrElse(
+    throw new InvalidConfiguration(
+      s"${CoordinatorSettings.RetentionKey} is $name.",
+      s"set it to one of ${all.mkString(", ")}."
+    )
+  )
+}
+
+/** How a query came to its end. Only these take checkpoints away; a restart of the same query is `started` again, not
+  * an end.
+  *
+  * A query that someone means to start again from its checkpoint folder (`stop()`, or a trigger that ran out of data)
+  * is `Suspended`, whatever Spark calls it: `Finished` discards every periodic checkpoint, as in Flink.
+  */
+sealed abstract class Ending(val name: String) {
+  override def toString: String = name
+}
+
+object Ending {
+  case object Finished extends Ending("FINISHED")
+  case object Canceled extends Ending("CANCELED")
+  case object Failed extends Ending("FAILED")
+  case object Suspended extends Ending("SUSPENDED")
+
+  val all: Seq[Ending] = Seq(Finished, Canceled, Failed, Suspended)
 }

@@ -2,8 +2,9 @@ package io.snapline.checkpoint
 
 import io.snapline.error.InvalidConfiguration
 
-/** How often checkpoints are taken, and what may go wrong with them. Defaults are Flink's, but for `retention`: a Spark query is stopped and started again on its
-  * checkpoint folder all the time, so what it needs for that stays unless the user says otherwise.
+/** How often checkpoints are taken, and what may go wrong with them. Defaults are Flink's, but for `retention`: a Spark
+  * query is stopped and started again on its checkpoint folder all the time, so what it needs for that stays unless the
+  * user says otherwise.
   *
   * @param intervalMs
   *   between two triggers; None: at every barrier
@@ -49,4 +50,25 @@ object CoordinatorSettings {
 
   private def check(key: String, value: Any, holds: Boolean, range: String): Unit =
     if (!holds) throw new InvalidConfiguration(s"$Prefix$key is $value.", s"set it to $range.")
+}
+
+/** What a recovery from a checkpoint promises. */
+sealed abstract class CheckpointingMode(val name: String)
+
+object CheckpointingMode {
+
+  /** State is as if each row had been counted once. */
+  case object ExactlyOnce extends CheckpointingMode("EXACTLY_ONCE")
+
+  /** A store need not keep to its checkpoint's barrier: its snapshot may hold rows of later batches, which a replay
+    * then counts again.
+    */
+  case object AtLeastOnce extends CheckpointingMode("AT_LEAST_ONCE")
+
+  val all: Seq[CheckpointingMode] = Seq(ExactlyOnce, AtLeastOnce)
+
+  def named(name: String): CheckpointingMode = all.find(_.name == name).getOrElse(throw new InvalidConfiguration(
+    s"${CoordinatorSettings.Prefix}mode is $name.",
+    s"set it to one of ${all.map(_.name).mkString(", ")}."
+  ))
 }

@@ -3,8 +3,9 @@ package io.snapline.checkpoint
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import io.snapline.snapshot.JsonMembers._
-import io.snapline.snapshot.{MergedPlace, VersionRef}
+import io.snapline.snapshot.format.JsonMembers._
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.merged.MergedPlace
 
 /** `_metadata` as JSON (docs/FORMAT.md section 9). Unknown members are ignored, missing ones are damage. */
 private[checkpoint] object MetadataJson {

@@ -58,7 +58,9 @@ final case class PendingCheckpoint(
 
   def missing: Set[StoreId] = expected.diff(acked.keySet)
 
-  /** Its time is that of the stores: how long a later batch takes that one of them has changes of is not for it to judge. */
+  /** Its time is that of the stores: how long a later batch takes that one of them has changes of is not for it to
+    * judge.
+    */
   def isExpired(nowMs: Long, timeoutMs: Long): Boolean =
     !completing && missing.nonEmpty && committedMs.exists(nowMs - _ > timeoutMs)
 
@@ -77,4 +79,25 @@ final case class PendingCheckpoint(
       nowMs,
       metadataBytes
     )
+}
+
+/** A checkpoint that exists: its `_metadata` is whole, and was written when all it names was durable.
+  *
+  * @param batch
+  *   its barrier is the end of this micro-batch
+  * @param ackedMs
+  *   when the last acknowledgement came
+  */
+final case class CompletedCheckpoint(
+    id: Long,
+    run: String,
+    batch: Long,
+    properties: CheckpointProperties,
+    handles: Map[StoreId, StateHandle],
+    triggeredMs: Long,
+    ackedMs: Long,
+    completedMs: Long,
+    metadataBytes: Long
+) {
+  def names: Seq[NamedFile] = handles.toSeq.flatMap { case (store, handle) => handle.names(store) }
 }

@@ -2,8 +2,8 @@ package io.snapline.error
 
 /** The root of every error Snapline raises itself.
   *
-  * The kinds are coarse: one for each thing the reader has to do. Code and kind are API; the text is not. The Python package has the same
-  * names (`snapline.errors`).
+  * The kinds are coarse: one for each thing the reader has to do. Code and kind are API; the text is not. The Python
+  * package has the same names (`snapline.errors`).
   *
   * @param code
   *   stable, searchable: `SNAPLINE-DAMAGED`
@@ -74,3 +74,14 @@ final class InternalError(found: String, cause: Throwable = null)
       "report it with the log of the executor; the checkpoint in storage is untouched.",
       cause
     )
+
+/** Passwords in URIs, as in `ftp://user:password@host/folder`. Nobody who reads an error, a log, the UI or the event
+  * log is to see one.
+  */
+private[snapline] object UriPassword {
+  private val Password = """(//[^/\s:@]*):[^/\s@]*@""".r
+
+  /** The text without them. What stands before `@` without a colon is no secret: `abfss://container@account`. */
+  def hide(text: String): String =
+    if (text == null || text.indexOf('@') < 0) text else Password.replaceAllIn(text, "$1:***@")
+}

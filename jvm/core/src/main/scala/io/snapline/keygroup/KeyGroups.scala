@@ -2,12 +2,14 @@ package io.snapline.keygroup
 
 /** How keys fall into key groups, the units that move when a query is rescaled.
   *
-  * Spark sends a row to partition `pmod(hash, partitions)`. A key group is `pmod(hash, maxParallelism)` of the same hash, so where the
-  * number of partitions divides maxParallelism every key group lies in one partition whole.
+  * Spark sends a row to partition `pmod(hash, partitions)`. A key group is `pmod(hash, maxParallelism)` of the same
+  * hash, so where the number of partitions divides maxParallelism every key group lies in one partition whole.
   */
 object KeyGroups {
 
-  /** 256 * 225: divided by most numbers of partitions in use (powers of two to 256, 200, 1000 / 8, 12, 24, 48, 96, 150, …). */
+  /** 256 * 225: divided by most numbers of partitions in use (powers of two to 256, 200, 1000 / 8, 12, 24, 48, 96, 150,
+    * …).
+    */
   val DefaultMaxParallelism: Int = 57600
 
   /** Two bytes hold a key group. */

@@ -2,8 +2,8 @@ package io.snapline.state
 
 /** One named state of one partition: a sorted map of byte strings.
   *
-  * Keys and values are slices of the caller's arrays, copied before a call returns. Arrays that come back are the caller's. A family is used by one
-  * thread at a time.
+  * Keys and values are slices of the caller's arrays, copied before a call returns. Arrays that come back are the
+  * caller's. A family is used by one thread at a time.
   */
 trait ColumnFamily {
   def descriptor: FamilyDescriptor
@@ -62,4 +62,59 @@ trait ColumnFamily {
 
   /** All rows, as of now. */
   final def iterate(): RowCursor = rangeScan(null, null)
+}
+
+/** What is fixed about a column family (one named state) when it is made.
+  *
+  * @param id
+  *   0 to 65,535, never used for another family of the same store
+  * @param keyGroups
+  *   whether keys begin with a key group
+  * @param multi
+  *   whether values are lists that `merge` appends to
+  * @param internal
+  *   whether the operator made it for itself (timers, expiry, counts)
+  */
+final case class FamilyDescriptor(id: Int, name: String, keyGroups: Boolean, multi: Boolean, internal: Boolean)
+
+object FamilyDescriptor {
+  val MaxId: Int = 65535
+}
+
+/** A walk over the rows of a family in the order of their keys. Owned by the caller, who closes it; the backend closes
+  * what is left open.
+  */
+trait RowCursor extends AutoCloseable {
+
+  /** Moves to the next row; false at the end, where the cursor has closed itself. */
+  def next(): Boolean
+
+  /** The key of the current row, a fresh array. */
+  def key: Array[Byte]
+
+  /** The value of the current row, a fresh array. */
+  def value: Array[Byte]
+
+  /** May be called more than once. */
+  override def close(): Unit
+}
+
+/** Arithmetic on byte-string ranges, unsigned order. */
+object Ranges {
+
+  /** The first key after all keys with this prefix; null if there is none. */
+  def afterPrefix(prefix: Array[Byte]): Array[Byte] = {
+    var last = prefix.length - 1
+    while (last >= 0 && prefix(last) == -1) last -= 1
+    if (last < 0) null
+    else {
+      val after = java.util.Arrays.copyOf(prefix, last + 1)
+      after(last) = (after(last) + 1).toByte
+      after
+    }
+  }
+
+  def within(bytes: Array[Byte], offset: Int, length: Int, from: Array[Byte], until: Array[Byte]): Boolean =
+    java.util.Arrays.compareUnsigned(bytes, offset, offset + length, from, 0, from.length) >= 0 &&
+      java.util.Arrays.compareUnsigned(bytes, offset, offset + length, until, 0, until.length) < 0
 }

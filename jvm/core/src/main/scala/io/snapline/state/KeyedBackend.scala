@@ -2,8 +2,8 @@ package io.snapline.state
 
 /** The store of one partition of one operator.
   *
-  * Owned by one `VersionedState`, used by one thread at a time except where a method says otherwise. It knows neither versions nor storage: it takes changes, hands
-  * them to a sink, and lets itself be snapshotted.
+  * Owned by one `VersionedState`, used by one thread at a time except where a method says otherwise. It knows neither
+  * versions nor storage: it takes changes, hands them to a sink, and lets itself be snapshotted.
   */
 trait KeyedBackend extends AutoCloseable {
 
@@ -37,7 +37,9 @@ trait KeyedBackend extends AutoCloseable {
   /** Makes the families those of a version read from storage: creates and removes, sets key counts. */
   def restoreFamilies(families: Seq[(FamilyDescriptor, Long)]): Unit
 
-  /** Sync phase: the state as of now is what `materialize` of the result gives, whatever is changed afterwards. Takes microseconds. */
+  /** Sync phase: the state as of now is what `materialize` of the result gives, whatever is changed afterwards. Takes
+    * microseconds.
+    */
   def snapshot(): PendingSnapshot
 
   /** Any thread. */
@@ -48,4 +50,45 @@ trait KeyedBackend extends AutoCloseable {
 
   /** Closes native objects and deletes local files. Waits for a `materialize` that is running. */
   override def close(): Unit
+}
+
+/** Counters since the backend was opened, and sizes now. Bytes and counts; nanoseconds where the name says so.
+  *
+  * @param tableBytes
+  *   memory of the row table
+  * @param nativeBytes
+  *   memory of RocksDB for this store (memtables, pinned blocks, readers)
+  */
+final case class BackendMetrics(
+    gets: Long = 0,
+    tableHits: Long = 0,
+    puts: Long = 0,
+    tableBytes: Long = 0,
+    nativeBytes: Long = 0,
+    nativeReads: Long = 0,
+    blockCacheHits: Long = 0,
+    blockCacheMisses: Long = 0,
+    pinnedBytes: Long = 0,
+    storeBytes: Long = 0,
+    bytesRead: Long = 0,
+    bytesWritten: Long = 0,
+    iteratorBytesRead: Long = 0,
+    compactionReadBytes: Long = 0,
+    compactionWrittenBytes: Long = 0,
+    flushWrittenBytes: Long = 0,
+    stallNanos: Long = 0,
+    compactionNanos: Long = 0,
+    drainNanos: Long = 0,
+    flushNanos: Long = 0
+)
+
+/** Takes the changes of a version while it is being made, in the changelog's encoding (docs/FORMAT.md section 3). */
+trait ChangeSink {
+
+  /** Whether it wants each change of a key: a change feed shows them all. Restoring the state takes the last one only.
+    */
+  def eachChange: Boolean = false
+
+  /** A run of whole entries. The bytes are copied or written before the call returns. */
+  def write(entries: Array[Byte], offset: Int, length: Int, count: Int): Unit
 }

@@ -6,7 +6,8 @@ import scala.collection.concurrent.TrieMap
 
 import io.snapline.error.{StateNotFound, StorageFailure}
 
-/** A few files in memory: for bytes that are framed before it is known which file they go to, or that were read as part of another. Any thread.
+/** A few files in memory: for bytes that are framed before it is known which file they go to, or that were read as part
+  * of another. Any thread.
   *
   * @param location
   *   for messages

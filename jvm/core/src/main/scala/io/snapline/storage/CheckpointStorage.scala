@@ -6,7 +6,9 @@ import java.util.zip.CRC32C
 /** @param name relative to the storage's folder, `/` between parts */
 final case class StoredFile(name: String, length: Long, modified: Long)
 
-/** A file that is being written under its final name. Owned by the writer, who calls exactly one of `close` and `abandon`. */
+/** A file that is being written under its final name. Owned by the writer, who calls exactly one of `close` and
+  * `abandon`.
+  */
 abstract class StoredOutput extends OutputStream {
 
   /** The file is durable and as long as what was written when this returns. */
@@ -41,7 +43,9 @@ trait StoredInput extends AutoCloseable {
   override def close(): Unit
 }
 
-/** A folder for files that are written once and never changed. Every failure is a `StorageFailure`; a missing file is a `StateNotFound`. Any thread. */
+/** A folder for files that are written once and never changed. Every failure is a `StorageFailure`; a missing file is a
+  * `StateNotFound`. Any thread.
+  */
 trait CheckpointStorage {
 
   /** For messages. */
@@ -58,7 +62,8 @@ trait CheckpointStorage {
   /** Files directly in the folder (empty name: the storage's own); none if it does not exist. */
   def list(folder: String): Seq[StoredFile]
 
-  /** Names of files of this folder that lie within other files, of those that begin so; `list` does not have them, `open` finds them.
+  /** Names of files of this folder that lie within other files, of those that begin so; `list` does not have them,
+    * `open` finds them.
     *
     * @param missing
     *   the folder itself has none: they are worth looking for, whatever it costs

@@ -4,7 +4,9 @@ import java.io.FileNotFoundException
 
 import org.apache.hadoop.fs.{ChecksumFileSystem, FileSystem, Path}
 
-/** What is in a folder, for Python, which waits for the JVM once in each call: all names in one string, with a zero between two. Null: there is no such folder. */
+/** What is in a folder, for Python, which waits for the JVM once in each call: all names in one string, with a zero
+  * between two. Null: there is no such folder.
+  */
 object FolderNames {
   private val Separator = "\u0000"
 

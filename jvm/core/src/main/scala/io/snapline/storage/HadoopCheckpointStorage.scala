@@ -12,7 +12,8 @@ import io.snapline.error.{SnaplineException, StateNotFound, StorageFailure, UriP
 
 /** A folder of any Hadoop file system. Owns no connection: Hadoop caches file systems.
   *
-  * The local file system is used without Hadoop's checksum files: ours cover every byte, and theirs double the number of files.
+  * The local file system is used without Hadoop's checksum files: ours cover every byte, and theirs double the number
+  * of files.
   */
 final class HadoopCheckpointStorage(root: Path, configuration: Configuration) extends CheckpointStorage {
   private lazy val fileSystem: FileSystem = wrap("open", root)(HadoopFileSystem.rawOf(root, configuration))

@@ -3,7 +3,9 @@ package io.snapline.storage
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, FsConstants, LocalFileSystem, Path, RawLocalFileSystem}
 
-/** The file system of a path by Hadoop's settings, where Hadoop's own local one stands on [[RawLocalFiles]]. A class of somebody else's stays as it is. */
+/** The file system of a path by Hadoop's settings, where Hadoop's own local one stands on [[RawLocalFiles]]. A class of
+  * somebody else's stays as it is.
+  */
 object HadoopFileSystem {
   // Hive's jar, which Spark brings along, puts the second in the place of the first.
   private val replaced = Set(classOf[LocalFileSystem].getName, "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem")

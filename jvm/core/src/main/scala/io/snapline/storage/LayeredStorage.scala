@@ -2,7 +2,9 @@ package io.snapline.storage
 
 import io.snapline.error.StateNotFound
 
-/** A folder of the executor's own above the checkpoint's: what both have is read from the nearer one, and writing goes there. Owns neither. */
+/** A folder of the executor's own above the checkpoint's: what both have is read from the nearer one, and writing goes
+  * there. Owns neither.
+  */
 final class LayeredStorage(near: CheckpointStorage, far: CheckpointStorage) extends CheckpointStorage {
   override def location: String = far.location
 

@@ -6,8 +6,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{ChecksumFs, DelegateToFileSystem, FsConstants, FsServerDefaults, Path}
 import org.apache.hadoop.fs.local.LocalConfigKeys
 
-/** Hadoop's local file system for `FileContext`, through which Spark writes its logs, on [[RawLocalFiles]]. `fs.AbstractFileSystem.file.impl` names it; Hadoop
-  * makes it, by this constructor.
+/** Hadoop's local file system for `FileContext`, through which Spark writes its logs, on [[RawLocalFiles]].
+  * `fs.AbstractFileSystem.file.impl` names it; Hadoop makes it, by this constructor.
   */
 final class LocalFs(uri: URI, configuration: Configuration) extends ChecksumFs(new LocalFs.Raw(uri, configuration))
 

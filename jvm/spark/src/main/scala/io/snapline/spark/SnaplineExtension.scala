@@ -1,11 +1,15 @@
 package io.snapline.spark
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.execution.python.snapline.{KeyedProcessStrategy, UniqueUids}
-import org.apache.spark.sql.execution.streaming.snapline.{BarrierRule, StartRule, StateOnPath}
+import org.apache.spark.sql.execution.streaming.snapline.rules.{BarrierRule, StartRule, StateOnPath}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.snapline.AnyProviderRule
 
-/** Add this class to `spark.sql.extensions` for keyed functions in Python, and to run Spark's transformWithState on Snapline's store. */
+import io.snapline.spark.settings.SparkLineCheck
+import org.apache.spark.sql.execution.python.snapline.{KeyedProcessStrategy, UniqueUids}
+
+/** Add this class to `spark.sql.extensions` for keyed functions in Python, and to run Spark's transformWithState on
+  * Snapline's store.
+  */
 class SnaplineExtension extends (SparkSessionExtensions => Unit) {
   SparkLineCheck.run()
 

@@ -6,8 +6,8 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** Random changes with several snapshots outstanding, images and lists of changes, released in any order, against plain maps. After each the memory counted is that
-  * of what is there.
+/** Random changes with several snapshots outstanding, images and lists of changes, released in any order, against plain
+  * maps. After each the memory counted is that of what is there.
   */
 class StateMapModelSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
   import StateMapModelSpec._

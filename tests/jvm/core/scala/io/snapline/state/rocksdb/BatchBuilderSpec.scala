@@ -64,7 +64,7 @@ class BatchBuilderSpec extends AnyFunSuite {
       withDatabase(families) { (theirs, theirHandles) =>
         val random = new Random(3)
         val writes = new WriteOptions().setDisableWAL(true)
-        val builder = new BatchBuilder
+        val builder = new BatchBuilder(0)
         (0 until 20).foreach { _ =>
           val reference = new WriteBatch
           (0 until 300).foreach { _ =>
@@ -112,7 +112,7 @@ class BatchBuilderSpec extends AnyFunSuite {
   }
 
   test("a batch is full before it is large, and grows for one large row") {
-    val builder = new BatchBuilder
+    val builder = new BatchBuilder(0)
     val (bytes, entry) = page(Op.Put, Array[Byte](1), new Array[Byte](1 << 21))
     builder.add(bytes, entry, 70000)
     assert(builder.isFull)
@@ -123,7 +123,7 @@ class BatchBuilderSpec extends AnyFunSuite {
   test("what is no change is refused") {
     Seq(Op.Void, Op.Absent).foreach { op =>
       val (bytes, entry) = page(op, Array[Byte](1), Array.emptyByteArray)
-      intercept[InternalError](new BatchBuilder().add(bytes, entry, 0))
+      intercept[InternalError](new BatchBuilder(0).add(bytes, entry, 0))
     }
   }
 }

@@ -10,7 +10,9 @@ import io.snapline.error.SnaplineException
 import io.snapline.state.{ChangeSink, LocalFolder}
 import io.snapline.state.rowtable.PageMemory
 
-/** Opens stores one after the other in a JVM of its own, and says how many files it has open: `ManyStores STORES FAMILIES`. */
+/** Opens stores one after the other in a JVM of its own, and says how many files it has open:
+  * `ManyStores STORES FAMILIES`.
+  */
 object ManyStores {
   private val nowhere: ChangeSink = (_, _, _, _) => ()
   private val Batches = 4

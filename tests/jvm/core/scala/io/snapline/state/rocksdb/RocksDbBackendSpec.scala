@@ -7,6 +7,7 @@ import scala.util.Try
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.error.StorageFailure
 import io.snapline.state.{ChangeSink, LocalFolder, RowCursor}
 import io.snapline.state.rowtable.PageMemory
 
@@ -170,6 +171,41 @@ class RocksDbBackendSpec extends AnyFunSuite {
     var rows = 0
     while (cursor.next()) rows += 1
     rows
+  }
+
+  test("a read that meets a damaged file of the local disk fails with a code, whichever way it comes") {
+    withRoot { root =>
+      val pages = new PageMemory(1L << 20)
+      val backend = new RocksDbBackend(new File(root, "db"), false, RocksDbSettings(), memory, pages)
+      fill(backend, 3000)
+      val families = backend.families.map(family => family.descriptor -> family.keyCount)
+      val folder = backend.snapshot().materialize().folder
+      backend.close()
+      folder.listFiles().filter(_.getName.endsWith(".sst")).foreach { table =>
+        val bytes = Files.readAllBytes(table.toPath)
+        // The data blocks come first; what opens the file stays as it is.
+        (0 until bytes.length / 2).foreach(i => bytes(i) = (bytes(i) ^ 0x55).toByte)
+        Files.write(table.toPath, bytes)
+      }
+      val damaged = new RocksDbBackend(folder, true, RocksDbSettings(), memory, pages)
+      try {
+        damaged.restoreFamilies(families)
+        val family = damaged.family("a")
+        val key = "key00001".getBytes
+        val reads = Seq[() => Any](
+          () => family.get(key, 0, key.length),
+          () => {
+            val cursor = family.iterate()
+            while (cursor.next()) ()
+          }
+        )
+        reads.foreach { read =>
+          val failure = intercept[StorageFailure](read())
+          assert(failure.getMessage.contains("RocksDB could not read its local files"))
+          assert(failure.getMessage.contains("spark.local.dir"))
+        }
+      } finally damaged.close()
+    }
   }
 
   test("equally long puts of a key take the room of one, unless each change is wanted") {

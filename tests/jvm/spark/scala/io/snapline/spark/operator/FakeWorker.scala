@@ -11,7 +11,12 @@ import org.apache.arrow.vector.types.pojo.Schema
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
-/** Plays the Python worker for KeyedProgram, on a thread of its own, and checks the order the protocol demands. State 0 is a value, 1 a list, 2 a map.
+import io.snapline.spark.operator.exchange.{Frame, FrameBuilder, PartReader, PartWriter, WorkerLink}
+import io.snapline.spark.operator.state.{StateExchange, Timers}
+import io.snapline.spark.operator.task.TaskSetup
+
+/** Plays the Python worker for KeyedProgram, on a thread of its own, and checks the order the protocol demands. State 0
+  * is a value, 1 a list, 2 a map.
   *
   * @param stops
   *   asked before each row but the first, where a worker has a time limit: whether it is over

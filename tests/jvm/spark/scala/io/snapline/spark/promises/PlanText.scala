@@ -5,7 +5,9 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper
 import org.apache.spark.sql.streaming.StreamingQuery
 
-/** A physical plan as lines that are the same for the same plan: without the numbers and ids Spark deals out anew each time. */
+/** A physical plan as lines that are the same for the same plan: without the numbers and ids Spark deals out anew each
+  * time.
+  */
 private[promises] object PlanText {
 
   /** Of the last batch. */

@@ -12,7 +12,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Seconds, Span}
 
-import io.snapline.snapshot.VersionRef
+import io.snapline.snapshot.format.VersionRef
 import io.snapline.spark.{JoinFormats, LocalSpark, StatefulQuery}
 import io.snapline.state.LocalFolder
 

@@ -1,8 +1,8 @@
 package io.snapline.spark.promises
 
 import io.snapline.promises._
-import io.snapline.snapshot.TestBackend
-import io.snapline.spark.plugin.InDriverMemory
+import io.snapline.snapshot.store.TestBackend
+import io.snapline.spark.coordinator.InDriverMemory
 
 /** The promises about files, on `MemoryStateBackend`, as long as its driver lives. */
 class Promise1InDriverMemorySpec extends Promise1VisibleOnlyWhenDurableOn(TestBackend.HashMap, new InDriverMemory)

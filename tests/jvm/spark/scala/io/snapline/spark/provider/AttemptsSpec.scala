@@ -4,10 +4,12 @@ import java.util.concurrent.{Executors, TimeUnit}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.snapshot.VersionRef
+import io.snapline.snapshot.format.VersionRef
 import io.snapline.spark.provider.ProviderFixture._
 
-/** Several attempts at one version: tasks that are retried, executors that do not know of each other, queries that are restarted. */
+/** Several attempts at one version: tasks that are retried, executors that do not know of each other, queries that are
+  * restarted.
+  */
 class AttemptsSpec extends AnyFunSuite {
   private val everySnapshot = "spark.sql.streaming.stateStore.minDeltasForSnapshot" -> "1"
   private val keepTwo = Seq(

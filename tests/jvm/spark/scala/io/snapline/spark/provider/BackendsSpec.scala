@@ -6,9 +6,11 @@ import java.nio.file.Files
 import org.apache.spark.SparkEnv
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error._
+import io.snapline.spark.coordinator.{CheckpointSpec, Checkpointing}
 import io.snapline.spark.{LocalSpark, SnaplineStateStoreProvider, StatefulQuery}
-import io.snapline.spark.plugin.{Checkpointing, SnaplinePlugin}
+import io.snapline.spark.plugin.SnaplinePlugin
 import io.snapline.spark.provider.BackendSettings._
 import io.snapline.spark.provider.ProviderFixture.{batch, causeOf, using}
 import io.snapline.state.LocalFolder
@@ -55,7 +57,9 @@ class BackendsSpec extends AnyFunSuite {
 
   private val memory = Type -> "MemoryStateBackend"
 
-  /** No query plans the stores of these tests, so there is no coordinator of Spark's to hear of their commits and snapshots. */
+  /** No query plans the stores of these tests, so there is no coordinator of Spark's to hear of their commits and
+    * snapshots.
+    */
   private def inMemory(fixture: ProviderFixture, more: (String, String)*): SnaplineStateStoreProvider = {
     val silent = Seq(
       "spark.sql.streaming.stateStore.commitValidation.enabled" -> "false",
@@ -114,19 +118,7 @@ class BackendsSpec extends AnyFunSuite {
         assert(files.action.contains(s"set $Storage back to filesystem"))
 
         val numbered = intercept[InvalidConfiguration](
-          Checkpointing.start(
-            spark,
-            fixture.folder.getPath,
-            1000,
-            60000,
-            0,
-            1,
-            0,
-            1,
-            "RETAIN_ON_CANCELLATION",
-            "EXACTLY_ONCE",
-            ""
-          )
+          Checkpointing.start(spark, fixture.folder.getPath, CheckpointSpec(CoordinatorSettings(Some(1000), 60000)))
         )
         assert(numbered.found.contains(Storage) && numbered.action.contains("leave the interval out"))
 

@@ -12,7 +12,9 @@ import io.snapline.error._
 import io.snapline.spark.SnaplineStateStoreProvider
 import io.snapline.spark.provider.ProviderFixture._
 
-/** What is not as it should be in a store's folder: an error with a code tells, and the folder stays as it was byte for byte. */
+/** What is not as it should be in a store's folder: an error with a code tells, and the folder stays as it was byte for
+  * byte.
+  */
 class BadStoreSpec extends AnyFunSuite {
   private val changelogs = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
@@ -102,7 +104,8 @@ class BadStoreSpec extends AnyFunSuite {
           }
           Files.write(file.toPath, bytes.toArray)
         }
-        // Nothing stands in for the changelog of the newest version; an older snapshot and its changelogs do for all else.
+        // Nothing stands in for the changelog of the newest version; an older snapshot and its changelogs do for all
+        // else.
         assert(refused == 1)
         assert(read(fixture.open(), newest) == Map(1L -> 1L, 2L -> 2L, 3L -> 3L))
       }

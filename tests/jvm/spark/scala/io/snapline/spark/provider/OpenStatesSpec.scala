@@ -5,7 +5,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.snapline.checkpoint.StoreId
-import io.snapline.snapshot.{OpenState, VersionRef}
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.store.OpenState
 
 /** Who ends a store whose state the next run may want. */
 class OpenStatesSpec extends AnyFunSuite with Eventually {

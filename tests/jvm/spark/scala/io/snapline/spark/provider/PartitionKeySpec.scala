@@ -10,7 +10,8 @@ import io.snapline.keygroup.{KeyGroups, PartitionGroups}
 import io.snapline.spark.{JoinFormats, LocalSpark, StatefulQuery}
 import io.snapline.state.LocalFolder
 
-/** Every key that a running query stores has a key group which Spark's shuffle sends to the partition it is stored in. */
+/** Every key that a running query stores has a key group which Spark's shuffle sends to the partition it is stored in.
+  */
 class PartitionKeySpec extends AnyFunSuite with BeforeAndAfterAll {
   private var spark: SparkSession = _
 
@@ -18,7 +19,9 @@ class PartitionKeySpec extends AnyFunSuite with BeforeAndAfterAll {
 
   override def afterAll(): Unit = LocalSpark.stop(spark)
 
-  /** States without key groups: those whose keys keep their order over the partition, and that of a query without a key. */
+  /** States without key groups: those whose keys keep their order over the partition, and that of a query without a
+    * key.
+    */
   private val ordered: Map[String, Set[String]] = Map(
     "aggregation without a key" -> Set("default"),
     "inner join, state format 4" -> Set("left-tsWithKey", "right-tsWithKey").filter(_ => JoinFormats.planned(4) == 4),

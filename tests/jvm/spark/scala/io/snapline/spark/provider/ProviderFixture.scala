@@ -16,7 +16,8 @@ import org.apache.spark.sql.types.{LongType, StructType}
 import io.snapline.spark.SnaplineStateStoreProvider
 import io.snapline.state.LocalFolder
 
-/** One store in a temporary folder, and as many executors' providers of it as a test needs. Owned by the test, which closes it.
+/** One store in a temporary folder, and as many executors' providers of it as a test needs. Owned by the test, which
+  * closes it.
   *
   * @param format
   *   of Spark's checkpoints, 1 or 2

@@ -7,7 +7,9 @@ import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.security.AccessControlException
 import org.apache.hadoop.util.Progressable
 
-/** The local file system under the scheme `readonly`, for somebody who may read only (whoever runs tests as root may write anywhere). */
+/** The local file system under the scheme `readonly`, for somebody who may read only (whoever runs tests as root may
+  * write anywhere).
+  */
 final class ReadOnlyFileSystem extends RawLocalFileSystem {
   override def getScheme: String = ReadOnlyFileSystem.Scheme
   override def getUri: URI = URI.create(s"${ReadOnlyFileSystem.Scheme}:///")

@@ -5,7 +5,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.snapshot._
+import io.snapline.snapshot.store.{StateSettings, StoreContext, StoreFixture, VersionedState}
 import io.snapline.spark.provider.ProviderFixture._
 import io.snapline.storage.HadoopCheckpointStorage
 
@@ -21,11 +21,9 @@ class RowChecksumSpec extends AnyFunSuite {
     val backends = new StoreFixture()
     val storage = new HadoopCheckpointStorage(new Path(fixture.folder.toURI), new Configuration)
     val state = new VersionedState(
-      storage,
+      StoreContext(storage, StateSettings(), StoreFixture.origin),
       backends.factory,
-      StateSettings(),
       StoreFixture.pool,
-      StoreFixture.origin,
       _ => ()
     )
     try {

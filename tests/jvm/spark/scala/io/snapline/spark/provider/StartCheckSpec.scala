@@ -7,13 +7,15 @@ import org.apache.spark.sql.{Row, SparkSession}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.IncompatibleState
-import io.snapline.snapshot.VersionRef
+import io.snapline.snapshot.format.VersionRef
 import io.snapline.spark.{LocalSpark, StatefulQuery}
 import io.snapline.spark.plugin.SnaplinePlugin
 import io.snapline.spark.provider.BackendSettings.{Storage, Type}
 import io.snapline.state.LocalFolder
 
-/** A query that does not fit the state of its checkpoint is refused in the call that starts it; a reader needs to be told of no backend. */
+/** A query that does not fit the state of its checkpoint is refused in the call that starts it; a reader needs to be
+  * told of no backend.
+  */
 class StartCheckSpec extends AnyFunSuite {
   private val plugin = "spark.plugins" -> classOf[SnaplinePlugin].getName
   private val join = StatefulQuery.all.find(_.name == "inner join, state format 3").get

@@ -6,7 +6,8 @@ import java.nio.file.Files
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.snapline.snapshot._
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.store._
 import io.snapline.state.{FamilyDescriptor, KeyedBackend, LocalFolder}
 import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings}
 import io.snapline.state.rowtable.PageMemory
@@ -48,7 +49,12 @@ object StoredKeys {
         new RocksDbBackend(at, restored, RocksDbSettings(), TestBackend.memory, pages)
     }
     val storage = new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration)
-    val state = new VersionedState(storage, factory, StateSettings(), StoreFixture.pool, StoreFixture.origin, _ => ())
+    val state = new VersionedState(
+      StoreContext(storage, StateSettings(), StoreFixture.origin),
+      factory,
+      StoreFixture.pool,
+      _ => ()
+    )
     try {
       state.load(folder.list().flatMap(VersionRef.parse(_)).map(_._1.version).max, None)
       state.backend.families.map { family =>

@@ -13,11 +13,14 @@ import org.json4s.jackson.JsonMethods
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.Cases
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.provider.{BackendSettings, ProviderSettings}
 import io.snapline.state.LocalFolder
 
-/** Random states, from random numbers of partitions to others: what is made of the store's files and rows is what is made of tables, to the byte. */
+/** Random states, from random numbers of partitions to others: what is made of the store's files and rows is what is
+  * made of tables, to the byte.
+  */
 class NativeSavepointsSpec extends AnyFunSuite with BeforeAndAfterAll {
   private var spark: SparkSession = _
 
@@ -62,7 +65,7 @@ class NativeSavepointsSpec extends AnyFunSuite with BeforeAndAfterAll {
   } test(s"the same as of tables: $what") {
     val random = new Random(what.hashCode)
     // 57,600 is no multiple of 7. Another backend takes no file as it is, however many partitions there are.
-    val pairs = if (before == after) Seq(2 -> 4, 6 -> 4, 3 -> 3, 1 -> 7) else Seq(6 -> 4)
+    val pairs = if (before == after) Cases.some(Seq(2 -> 4, 6 -> 4, 3 -> 3, 1 -> 7))(_._1 < 3) else Seq(6 -> 4)
     val drawn = 1 + random.nextInt(7) -> (1 + random.nextInt(7))
     (pairs :+ drawn).foreach { case (p, q) =>
       withClue(s"$p -> $q: ") {

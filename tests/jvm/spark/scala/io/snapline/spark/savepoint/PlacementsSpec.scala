@@ -11,7 +11,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.spark.operator.StateMigration
+import io.snapline.spark.operator.state.StateMigration
 
 /** What is inferred here is held against what Spark itself takes for the partition key of each state. */
 class PlacementsSpec extends AnyFunSuite {

@@ -5,19 +5,20 @@ import java.util.HexFormat
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
+import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
-import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.SerializableConfiguration
 
 import io.snapline.spark.LocalSpark
-import io.snapline.spark.operator.{OperatorStateSpec, Timers, TtlIndex}
+import io.snapline.spark.operator.state.{OperatorStateSpec, Timers, TtlIndex}
 
-/** The state of an operator that has every kind there is, in a checkpoint folder without a query; and a look at what is in such folders, to the byte.
+/** The state of an operator that has every kind there is, in a checkpoint folder without a query; and a look at what is
+  * in such folders, to the byte.
   *
   * @param conf
   *   settings of the query

@@ -10,6 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.snapline.checkpoint._
+import io.snapline.checkpoint.coordinator.CoordinatorFixture
 
 class CheckpointReporterSpec extends AnyFunSuite with CoordinatorFixture with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(20, Seconds), Span(20, Millis))

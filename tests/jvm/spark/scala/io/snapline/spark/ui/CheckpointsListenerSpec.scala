@@ -5,8 +5,8 @@ import scala.collection.mutable
 import org.apache.spark.util.kvstore.InMemoryStore
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.checkpoint.CheckpointStatus
-import io.snapline.spark.UiSettings
+import io.snapline.checkpoint.history.CheckpointStatus
+import io.snapline.spark.settings.UiSettings
 import io.snapline.spark.ui.UiFixture._
 
 class CheckpointsListenerSpec extends AnyFunSuite {

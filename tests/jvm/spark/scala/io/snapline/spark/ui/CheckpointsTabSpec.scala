@@ -16,9 +16,12 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.InvalidConfiguration
-import io.snapline.spark.plugin.{Checkpointing, CheckpointDriver, SnaplinePlugin}
-import io.snapline.spark.{LocalSpark, StatefulQuery, UiSettings}
+import io.snapline.spark.coordinator.{CheckpointDriver, CheckpointSpec, Checkpointing}
+import io.snapline.spark.{LocalSpark, StatefulQuery}
+import io.snapline.spark.plugin.SnaplinePlugin
+import io.snapline.spark.settings.UiSettings
 
 /** The tab of a Spark that runs. */
 class CheckpointsTabSpec extends AnyFunSuite with Eventually {
@@ -31,7 +34,11 @@ class CheckpointsTabSpec extends AnyFunSuite with Eventually {
   private def folder(): String = Files.createTempDirectory("snapline-tab").toString
 
   private def start(spark: SparkSession, folder: String): CheckpointDriver =
-    Checkpointing.start(spark, folder, 10, 60000, 0, 1, 9, 2, "RETAIN_ON_CANCELLATION", "EXACTLY_ONCE", "")
+    Checkpointing.start(
+      spark,
+      folder,
+      CheckpointSpec(CoordinatorSettings(Some(10), 60000, tolerableFailures = 9, retained = 2))
+    )
 
   private def get(spark: SparkSession, path: String): (Int, String) = {
     val connection =

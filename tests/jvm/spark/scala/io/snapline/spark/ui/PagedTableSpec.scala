@@ -2,6 +2,8 @@ package io.snapline.spark.ui
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.spark.ui.page.Request
+
 class PagedTableSpec extends AnyFunSuite {
   private def page(rows: Int, parameters: (String, String)*): scala.xml.NodeSeq = {
     val request = Request("/t", "/api", parameters.toMap)

@@ -2,7 +2,8 @@ package io.snapline.spark.ui
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.spark.UiSettings
+import io.snapline.spark.settings.UiSettings
+import io.snapline.spark.ui.page.Request
 import io.snapline.spark.ui.UiFixture._
 
 class PagesSpec extends AnyFunSuite {

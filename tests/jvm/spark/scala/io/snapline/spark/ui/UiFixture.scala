@@ -5,8 +5,9 @@ import scala.xml.NodeSeq
 
 import org.apache.spark.util.kvstore.InMemoryStore
 
-import io.snapline.checkpoint.{CheckpointStatus, RestoredCheckpoint, Summary}
-import io.snapline.spark.UiSettings
+import io.snapline.checkpoint.history.{CheckpointStatus, RestoredCheckpoint, Summary}
+import io.snapline.spark.settings.UiSettings
+import io.snapline.spark.ui.page.{Content, Request}
 
 /** Events as a reporter posts them, and a tab that has heard them. */
 object UiFixture {

@@ -4,10 +4,11 @@ import java.util.Arrays
 
 import io.snapline.state.rowtable.RowIndex
 
-/** A hash map whose snapshot takes no time: what a snapshot shows is copied before it is changed (docs/notes/005-heap-backends.md).
+/** A hash map whose snapshot takes no time: what a snapshot shows is copied before it is changed
+  * (docs/notes/005-heap-backends.md).
   *
-  * Linear hashing: segments of some forty rows, split and joined one at a time, so that no operation moves more than one. One thread, which also takes
-  * snapshots; what it hands out for one is read by any.
+  * Linear hashing: segments of some forty rows, split and joined one at a time, so that no operation moves more than
+  * one. One thread, which also takes snapshots; what it hands out for one is read by any.
   */
 private[heap] final class CopyOnWriteStateMap(versions: SnapshotVersions, account: HeapAccount) extends StateMap {
   import CopyOnWriteStateMap._
@@ -252,7 +253,9 @@ private[heap] final class CopyOnWriteStateMap(versions: SnapshotVersions, accoun
 
 private[heap] object CopyOnWriteStateMap {
 
-  /** Rows a segment has in the mean: few enough to copy or split in passing, many enough that the array of segments is small. */
+  /** Rows a segment has in the mean: few enough to copy or split in passing, many enough that the array of segments is
+    * small.
+    */
   private val MeanRows = 40
   private val FewRows = 12
 }

@@ -1,6 +1,7 @@
 package io.snapline.state.heap
 
-/** An open-addressing table of rows and their hashes. Linear probing, deletion by shifting back, at most three quarters full.
+/** An open-addressing table of rows and their hashes. Linear probing, deletion by shifting back, at most three quarters
+  * full.
   *
   * Owns its arrays, not the rows. One thread; not changed any more once an image has it.
   *

@@ -156,7 +156,9 @@ final class HeapBackend(folder: File, restored: Boolean, settings: HeapSettings,
     snapshot
   }
 
-  /** Rows of nested maps are changed in place, so they are written before anything can change. A failure shows in the async phase. */
+  /** Rows of nested maps are changed in place, so they are written before anything can change. A failure shows in the
+    * async phase.
+    */
   private def writtenNow(target: File): HeapSnapshot = {
     val content = byId.toSeq.map { case (id, family) => AllRows(id, family.rows.foreach) }
     val snapshot = new HeapSnapshot(isImage = true, content, chain, target, () => ())

@@ -5,7 +5,9 @@ import java.util.{Collections, WeakHashMap}
 import io.snapline.state._
 import io.snapline.state.rowtable.Op
 
-/** One column family: rows by key in a map, and in order once somebody has scanned. Changes are logged as they are made. */
+/** One column family: rows by key in a map, and in order once somebody has scanned. Changes are logged as they are
+  * made.
+  */
 private[heap] final class HeapFamily(
     backend: HeapBackend,
     override val descriptor: FamilyDescriptor,
@@ -132,5 +134,42 @@ private[heap] final class HeapFamily(
   def close(): Unit = {
     rows.close()
     if (order != null) order.close()
+  }
+}
+
+/** A walk over a family up to a key. Rows are not changed in place while it is open.
+  *
+  * @param closed
+  *   told once
+  */
+private[heap] final class HeapCursor(
+    private var walk: OrderedRows.Walk,
+    until: Array[Byte],
+    closed: HeapCursor => Unit
+) extends RowCursor {
+  private var row: Array[Byte] = _
+
+  override def next(): Boolean =
+    if (walk == null) false
+    else {
+      row = walk.next()
+      val more = row != null && (until == null || Row.compare(row, until, 0, until.length) < 0)
+      if (!more) close()
+      more
+    }
+
+  override def key: Array[Byte] = Row.copyKey(current)
+
+  override def value: Array[Byte] = Row.copyValue(current)
+
+  private def current: Array[Byte] = {
+    if (row == null) throw new NoSuchElementException("The cursor is on no row.")
+    row
+  }
+
+  override def close(): Unit = if (walk != null) {
+    walk = null
+    row = null
+    closed(this)
   }
 }

@@ -4,7 +4,8 @@ import java.util.Arrays
 
 import io.snapline.state.rowtable.RowIndex
 
-/** Namespace -> key -> value, always changed in place. A snapshot has to be written before the next change. One thread. */
+/** Namespace -> key -> value, always changed in place. A snapshot has to be written before the next change. One thread.
+  */
 private[heap] final class NestedStateMap(account: HeapAccount) {
   private var namespaces = new Array[NestedStateMap.Rows](4)
 

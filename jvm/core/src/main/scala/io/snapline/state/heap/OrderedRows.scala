@@ -4,7 +4,8 @@ import java.util.{Arrays, Comparator}
 
 /** The rows of a map in the order of their keys: a B+ tree, kept from the first scan on.
   *
-  * A walk takes the root as it stands. While `shared` says that somebody walks, a node is copied before a change unless it was made since the last walk began. One thread.
+  * A walk takes the root as it stands. While `shared` says that somebody walks, a node is copied before a change unless
+  * it was made since the last walk began. One thread.
   */
 private[heap] final class OrderedRows(rows: Array[Array[Byte]], account: HeapAccount, shared: () => Boolean) {
   import OrderedRows._

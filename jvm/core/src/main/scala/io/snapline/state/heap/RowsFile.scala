@@ -8,7 +8,8 @@ import net.jpountz.lz4.{LZ4Exception, LZ4Factory}
 import io.snapline.error.{CheckpointDamaged, UnsupportedVersion}
 import io.snapline.state.rowtable.{Entry, Op}
 
-/** Reads files of rows (docs/FORMAT.md section 4) and believes nothing, though the handle's checksum has been compared. */
+/** Reads files of rows (docs/FORMAT.md section 4) and believes nothing, though the handle's checksum has been compared.
+  */
 private[heap] object RowsFile {
   val Magic = "SNAPROWS"
   val FormatNumber = 1

@@ -7,7 +7,9 @@ import net.jpountz.lz4.LZ4Factory
 
 import io.snapline.state.rowtable.{Entry, Op}
 
-/** Writes a file of rows (docs/FORMAT.md section 4) on the local disk. Owns the stream; whoever made it deletes a file that was not finished. */
+/** Writes a file of rows (docs/FORMAT.md section 4) on the local disk. Owns the stream; whoever made it deletes a file
+  * that was not finished.
+  */
 private[heap] final class RowsFileWriter(file: File, compress: Boolean) extends AutoCloseable {
   private val output = new BufferedOutputStream(new FileOutputStream(file), 1 << 16)
   private val compressor = if (compress) LZ4Factory.fastestInstance().fastCompressor() else null

@@ -11,7 +11,8 @@ import io.snapline.state.LocalFolder
 
 /** The files a backend's snapshots stand on: an image and the changes after it, on the local disk.
   *
-  * Owns the files in `folder`. Snapshots are written in the order they were taken, by whichever thread needs one first; one at a time.
+  * Owns the files in `folder`. Snapshots are written in the order they were taken, by whichever thread needs one first;
+  * one at a time.
   */
 private[heap] final class SnapshotChain(folder: File, settings: HeapSettings) {
   import SnapshotChain._

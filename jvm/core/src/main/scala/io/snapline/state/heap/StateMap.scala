@@ -1,12 +1,15 @@
 package io.snapline.state.heap
 
-/** The rows of one family by key, in no order. Rows that come out are the map's own: to be read, and not after the next change.
+/** The rows of one family by key, in no order. Rows that come out are the map's own: to be read, and not after the next
+  * change.
   *
   * One thread.
   */
 private[heap] abstract class StateMap {
 
-  /** The row that the last `put` or `append` left, and the one it found: the same if that was changed in place, null if the key is new. */
+  /** The row that the last `put` or `append` left, and the one it found: the same if that was changed in place, null if
+    * the key is new.
+    */
   final var row: Array[Byte] = _
   final var before: Array[Byte] = _
 

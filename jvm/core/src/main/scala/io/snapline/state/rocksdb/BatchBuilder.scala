@@ -5,11 +5,14 @@ import io.snapline.state.rowtable.{Entry, Op}
 
 /** Builds a RocksDB write batch in its serialized form on the heap, so that thousands of changes cross JNI in one call.
   *
-  * The form is RocksDB's (`db/write_batch.cc`): 8 bytes sequence, 4 bytes count, then records `tag, varint family, key, value` with
-  * length-prefixed strings.
+  * The form is RocksDB's (`db/write_batch.cc`): 8 bytes sequence, 4 bytes count, then records
+  * `tag, varint family, key, value` with length-prefixed strings.
+  *
+  * @param expected
+  *   bytes of the changes that will be added; it may hold more
   */
-final class BatchBuilder {
-  private var bytes = new Array[Byte](1 << 19)
+final class BatchBuilder(expected: Int) {
+  private var bytes = new Array[Byte](BatchBuilder.HeaderBytes + math.min(expected, BatchBuilder.Target) + 512)
   private var used = BatchBuilder.HeaderBytes
   private var count = 0
 

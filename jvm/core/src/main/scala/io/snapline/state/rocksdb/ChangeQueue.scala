@@ -5,10 +5,11 @@ import java.util.concurrent.locks.ReentrantLock
 
 import io.snapline.state.rowtable.Page
 
-/** Changes on their way from the row table to RocksDB, in the order they were made, with markers between them where snapshots are due.
+/** Changes on their way from the row table to RocksDB, in the order they were made, with markers between them where
+  * snapshots are due.
   *
-  * Owns no memory: pages belong to the table. Any thread may drain, one at a time, so whoever needs later changes applied carries out the markers before them.
-  * Adding never waits for a drain.
+  * Owns no memory: pages belong to the table. Any thread may drain, one at a time, so whoever needs later changes
+  * applied carries out the markers before them. Adding never waits for a drain.
   *
   * @param applyRun
   *   writes the entries of a page between two offsets to RocksDB
@@ -34,7 +35,9 @@ final class ChangeQueue(applyRun: (Page, Int, Int) => Unit) {
     }
   }
 
-  /** Queues a marker; it runs on the thread that reaches it, after everything queued before has been applied and before anything queued after. */
+  /** Queues a marker; it runs on the thread that reaches it, after everything queued before has been applied and before
+    * anything queued after.
+    */
   def mark(marker: Runnable): Unit = items.synchronized(if (!closed) items.add(ChangeQueue.Mark(marker)): Unit)
 
   def drain(): Unit = drainWhile(() => true)

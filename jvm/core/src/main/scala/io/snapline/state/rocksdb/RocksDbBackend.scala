@@ -9,9 +9,11 @@ import io.snapline.error.InternalError
 import io.snapline.state._
 import io.snapline.state.rowtable._
 
-/** The keyed backend on RocksDB: a row table above, RocksDB below, a queue of changes between them (docs/notes/001-store.md).
+/** The keyed backend on RocksDB: a row table above, RocksDB below, a queue of changes between them
+  * (docs/notes/001-store.md).
   *
-  * Owns `folder`, the RocksDB in it and the row table. RocksDB is opened when it is first needed: a small state may never need it.
+  * Owns `folder`, the RocksDB in it and the row table. RocksDB is opened when it is first needed: a small state may
+  * never need it.
   *
   * @param folder
   *   empty, or the files of a snapshot; deleted by `close`
@@ -35,7 +37,6 @@ final class RocksDbBackend(
   private val queue = new ChangeQueue(applyRun)
   private[rocksdb] val table = new RowTable(pageMemory, this)
   private val cursors = mutable.HashSet.empty[RocksDbCursor]
-  private val batch = new BatchBuilder
   private val drainEntry = new Entry
   @volatile private var instance: RocksDbInstance = _
   private var sink: ChangeSink = _
@@ -169,6 +170,7 @@ final class RocksDbBackend(
   }
 
   private def applyRun(page: Page, from: Int, until: Int): Unit = {
+    val batch = new BatchBuilder(until - from)
     var at = from
     while (at < until) {
       drainEntry.read(page.bytes, at)

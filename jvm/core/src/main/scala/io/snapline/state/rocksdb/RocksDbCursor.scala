@@ -1,6 +1,6 @@
 package io.snapline.state.rocksdb
 
-import org.rocksdb.{ColumnFamilyHandle, ReadOptions, RocksIterator, Slice}
+import org.rocksdb.{ColumnFamilyHandle, ReadOptions, RocksDBException, RocksIterator, Slice}
 
 import io.snapline.state.RowCursor
 
@@ -40,6 +40,7 @@ private[rocksdb] final class RocksDbCursor(
     } else {
       // Not valid means the end, or an error that must not pass for one.
       try iterator.status()
+      catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
       finally close()
       if (begins) first(null)
       false

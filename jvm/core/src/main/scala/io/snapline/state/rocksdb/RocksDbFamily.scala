@@ -51,7 +51,7 @@ private[rocksdb] final class RocksDbFamily(
   /** Reads RocksDB and remembers the answer. */
   private def readBelow(hash: Int, key: Array[Byte], offset: Int, length: Int): Array[Byte] = {
     backend.checkSound()
-    val value = if (nativeHas) backend.open.db.get(native, backend.open.reads, key, offset, length) else null
+    val value = if (nativeHas) backend.open.get(native, key, offset, length) else null
     if (nativeHas) table.remember(hash, id, key, offset, length, value)
     value
   }
@@ -59,7 +59,7 @@ private[rocksdb] final class RocksDbFamily(
   /** The pieces of a merged value are put together by RocksDB. */
   private def readMerged(key: Array[Byte], offset: Int, length: Int): Array[Byte] = {
     backend.drain()
-    backend.open.db.get(native, backend.open.reads, key, offset, length)
+    backend.open.get(native, key, offset, length)
   }
 
   override def multiGet(keys: Array[Array[Byte]]): Array[Array[Byte]] = {
@@ -106,11 +106,7 @@ private[rocksdb] final class RocksDbFamily(
       values: Array[Array[Byte]]
   ): Unit = {
     backend.checkSound()
-    val found = backend.open.db.multiGetAsList(
-      backend.open.reads,
-      java.util.Collections.nCopies(missing.size, native),
-      missing
-    )
+    val found = backend.open.multiGet(native, missing)
     var j = 0
     while (j < missing.size) {
       val key = missing.get(j)
@@ -187,6 +183,8 @@ private[rocksdb] final class RocksDbFamily(
 
 private object RocksDbFamily {
 
-  /** Keys whose rows are brought near together: more than the processor can wait for at once, fewer than its nearest cache holds. */
+  /** Keys whose rows are brought near together: more than the processor can wait for at once, fewer than its nearest
+    * cache holds.
+    */
   val Together = 32
 }

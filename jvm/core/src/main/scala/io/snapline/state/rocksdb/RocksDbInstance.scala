@@ -1,15 +1,20 @@
 package io.snapline.state.rocksdb
 
 import java.io.File
-import java.util.{ArrayList => JArrayList}
+import java.lang.management.ManagementFactory
+import java.util.{ArrayList => JArrayList, Collections, List => JList}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
+import com.sun.management.UnixOperatingSystemMXBean
 import org.rocksdb._
 
-/** An open RocksDB and every native object that belongs to it. Owned by one backend, which closes it; objects are closed in the
-  * reverse order of their making, iterators first.
+import io.snapline.error.StorageFailure
+import io.snapline.state.BackendMetrics
+
+/** An open RocksDB and every native object that belongs to it. Owned by one backend, which closes it; objects are
+  * closed in the reverse order of their making, iterators first.
   *
   * @param folder
   *   the database's files; deleted by the owner
@@ -21,7 +26,7 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
   /** Without a log: what is lost with the process is in the changelog. */
   private val writes = options.own(new WriteOptions)
   writes.setDisableWAL(true)
-  val reads: ReadOptions = options.own(new ReadOptions)
+  private val reads = options.own(new ReadOptions)
   private val flush = options.own(new FlushOptions)
   flush.setWaitForFlush(true)
 
@@ -68,6 +73,16 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
     }
   }
 
+  /** The value of a key, or null. */
+  def get(family: ColumnFamilyHandle, key: Array[Byte], offset: Int, length: Int): Array[Byte] =
+    try db.get(family, reads, key, offset, length)
+    catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
+
+  /** The values of keys in their order, null where there is none. */
+  def multiGet(family: ColumnFamilyHandle, keys: JList[Array[Byte]]): JList[Array[Byte]] =
+    try db.multiGetAsList(reads, Collections.nCopies(keys.size, family), keys)
+    catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
+
   def write(serialized: Array[Byte]): Unit = {
     val batch = new WriteBatch(serialized)
     try db.write(writes, batch)
@@ -107,5 +122,53 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
     handles.values.foreach(_.close())
     db.close()
     options.close()
+  }
+}
+
+private[rocksdb] object RocksDbMetrics {
+
+  /** RocksDB's own counters, under one roof with ours. */
+  def fill(own: BackendMetrics, instance: RocksDbInstance): BackendMetrics = {
+    val counters = instance.statistics
+    own.copy(
+      nativeBytes = instance.property("rocksdb.cur-size-all-mem-tables") +
+        instance.property("rocksdb.estimate-table-readers-mem"),
+      nativeReads = counters.getTickerCount(TickerType.NUMBER_KEYS_READ),
+      blockCacheHits = counters.getTickerCount(TickerType.BLOCK_CACHE_HIT),
+      blockCacheMisses = counters.getTickerCount(TickerType.BLOCK_CACHE_MISS),
+      pinnedBytes = instance.property("rocksdb.block-cache-pinned-usage"),
+      storeBytes = instance.property("rocksdb.live-sst-files-size"),
+      bytesRead = counters.getTickerCount(TickerType.BYTES_READ),
+      bytesWritten = counters.getTickerCount(TickerType.BYTES_WRITTEN),
+      iteratorBytesRead = counters.getTickerCount(TickerType.ITER_BYTES_READ),
+      compactionReadBytes = counters.getTickerCount(TickerType.COMPACT_READ_BYTES),
+      compactionWrittenBytes = counters.getTickerCount(TickerType.COMPACT_WRITE_BYTES),
+      flushWrittenBytes = counters.getTickerCount(TickerType.FLUSH_WRITE_BYTES),
+      stallNanos = counters.getTickerCount(TickerType.STALL_MICROS) * 1000
+    )
+  }
+}
+
+/** What to do about something that RocksDB refused: where files run out, no space helps. */
+private[rocksdb] object RocksDbFailure {
+  def apply(found: String, action: String, cause: Throwable): StorageFailure =
+    new StorageFailure(found, if (tooManyFiles(cause)) moreFiles else action, cause)
+
+  def ofRead(cause: Throwable): StorageFailure = apply(
+    s"RocksDB could not read its local files: ${cause.getMessage}.",
+    "see to the executor's local disk (spark.local.dir); the task is retried from the last version in storage.",
+    cause
+  )
+
+  private def tooManyFiles(cause: Throwable): Boolean =
+    Option(cause.getMessage).exists(_.contains("Too many open files"))
+
+  private def moreFiles: String = {
+    val open = ManagementFactory.getOperatingSystemMXBean match {
+      case unix: UnixOperatingSystemMXBean =>
+        s"it has ${unix.getOpenFileDescriptorCount} open and may have ${unix.getMaxFileDescriptorCount}"
+      case _ => "it may have no more"
+    }
+    s"raise the limit of open files of this executor (ulimit -Hn), or spread its stores over more executors: $open."
   }
 }

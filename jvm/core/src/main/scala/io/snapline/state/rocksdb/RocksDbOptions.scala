@@ -4,8 +4,8 @@ import scala.collection.mutable
 
 import org.rocksdb._
 
-/** How RocksDB is set for every store: the native objects that say it. Owned by whoever made them, and closed after what was opened with them, in
-  * the reverse order of their making.
+/** How RocksDB is set for every store: the native objects that say it. Owned by whoever made them, and closed after
+  * what was opened with them, in the reverse order of their making.
   */
 private[rocksdb] final class RocksDbOptions(settings: RocksDbSettings, memory: RocksDbMemory) extends AutoCloseable {
   private val owned = mutable.ArrayBuffer.empty[AutoCloseable]
@@ -67,6 +67,34 @@ private[rocksdb] object RocksDbOptions {
   /** So many sorted runs of a family are merged in the background. */
   val RunsToCompact = 6
 
-  /** A manifest that is longer, in bytes, is written anew with the next change of files: 200 bytes or so for each table file. */
+  /** A manifest that is longer, in bytes, is written anew with the next change of files: 200 bytes or so for each table
+    * file.
+    */
   val LongestManifest: Long = 32L << 10
+}
+
+/** @param compression
+  *   of table files: `lz4`, `zstd` or `none`
+  * @param inlineThreshold
+  *   table files at most so many bytes long are written again with each snapshot: before one is made, what a family has
+  *   of them becomes one
+  */
+final case class RocksDbSettings(compression: String = "lz4", inlineThreshold: Int = 0) {
+  private[rocksdb] def compressionType: CompressionType = compression match {
+    case "none" => CompressionType.NO_COMPRESSION
+    case "zstd" => CompressionType.ZSTD_COMPRESSION
+    case _ => CompressionType.LZ4_COMPRESSION
+  }
+}
+
+/** Native memory that all stores of a JVM share: one block cache, with the memtables charged to it. Lives as long as
+  * the JVM.
+  *
+  * @param limit
+  *   bytes of blocks, indexes, filters and memtables together; memtables take at most half
+  */
+final class RocksDbMemory(val limit: Long) {
+  RocksDB.loadLibrary()
+  val cache: Cache = new LRUCache(limit, -1, false, 0.2)
+  val writeBuffers: WriteBufferManager = new WriteBufferManager(limit / 2, cache, false)
 }

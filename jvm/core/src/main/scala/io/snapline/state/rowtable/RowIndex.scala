@@ -1,8 +1,10 @@
 package io.snapline.state.rowtable
 
-/** An open-addressing index from (family, key) to the address of an entry. Keys are not in it: it compares them in their pages.
+/** An open-addressing index from (family, key) to the address of an entry. Keys are not in it: it compares them in
+  * their pages.
   *
-  * A slot is `hash << 32 | address`; 0 is empty (page numbers begin at 1). Linear probing, deletion by shifting back, at most five eighths full.
+  * A slot is `hash << 32 | address`; 0 is empty (page numbers begin at 1). Linear probing, deletion by shifting back,
+  * at most five eighths full.
   */
 final class RowIndex(page: Int => Page) {
   private var slots = new Array[Long](RowIndex.Smallest)
@@ -26,7 +28,8 @@ final class RowIndex(page: Int => Page) {
     -1
   }
 
-  /** Reads what `find` will read for these hashes, all of it at once: one after another each would wait for memory alone.
+  /** Reads what `find` will read for these hashes, all of it at once: one after another each would wait for memory
+    * alone.
     *
     * @return
     *   nothing of use; it keeps the reads alive

@@ -16,11 +16,11 @@ trait PageOwner {
 
 /** The newest rows of a store, on the heap: an index over pages of entries.
   *
-  * Invariant: the newest entry of a key is either found here, or it is in RocksDB and no older one is here. So a key that is not found here
-  * can be read from RocksDB whatever is still queued.
+  * Invariant: the newest entry of a key is either found here, or it is in RocksDB and no older one is here. So a key
+  * that is not found here can be read from RocksDB whatever is still queued.
   *
-  * Owned by one backend and used by the thread that holds it. Pages count against [[PageMemory]]; the oldest goes first, after its changes
-  * have been applied.
+  * Owned by one backend and used by the thread that holds it. Pages count against [[PageMemory]]; the oldest goes
+  * first, after its changes have been applied.
   */
 final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable {
   private val numbered = new Array[Page](1 << 14)

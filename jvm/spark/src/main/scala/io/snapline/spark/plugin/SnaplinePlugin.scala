@@ -7,10 +7,16 @@ import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext,
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.{Acknowledgement, Decline}
-import io.snapline.spark.SparkLineCheck
+import io.snapline.error.InternalError
+import io.snapline.spark.coordinator.{BroadcastBoard, CheckpointMetrics, Checkpointing, DriverMemory}
+import io.snapline.spark.protocol.{BroadcastReport, DriverMessage, ExecutorLink, HoldersReport, MessageCheck}
+import io.snapline.spark.provider.OpenStates
+import io.snapline.spark.settings.SparkLineCheck
 import io.snapline.spark.ui.CheckpointsUi
 
-/** Carries acknowledgements of checkpoints from executors to the driver, and state that is kept in its memory: add this class to `spark.plugins`. */
+/** Carries acknowledgements of checkpoints from executors to the driver, and state that is kept in its memory: add this
+  * class to `spark.plugins`.
+  */
 class SnaplinePlugin extends SparkPlugin {
 
   SparkLineCheck.run()
@@ -28,7 +34,9 @@ class SnaplinePlugin extends SparkPlugin {
     override def registerMetrics(appId: String, plugin: PluginContext): Unit =
       new CheckpointMetrics(() => Checkpointing.histories, () => memory.used).register(plugin.metricRegistry())
 
-    /** On Spark's one dispatcher thread: whatever takes time is put off. Answers whether the store may build its next snapshot on this one. */
+    /** On Spark's one dispatcher thread: whatever takes time is put off. Answers whether the store may build its next
+      * snapshot on this one.
+      */
     override def receive(message: AnyRef): AnyRef = MessageCheck.refusal(message) match {
       case Some(what) =>
         log.warn(s"A message is refused that no executor of this version sends: its $what is not what it may be.")
@@ -56,6 +64,9 @@ class SnaplinePlugin extends SparkPlugin {
 
   override def executorPlugin(): ExecutorPlugin = new ExecutorPlugin {
     override def init(plugin: PluginContext, extra: JavaMap[String, String]): Unit = ExecutorLink.open(plugin)
-    override def shutdown(): Unit = ExecutorLink.close()
+    override def shutdown(): Unit = {
+      ExecutorLink.close()
+      OpenStates.here.clear()
+    }
   }
 }

@@ -3,7 +3,7 @@ package io.snapline.spark.provider
 import java.util.Locale
 
 import io.snapline.error.InvalidConfiguration
-import io.snapline.spark.SettingValues
+import io.snapline.spark.settings.SettingValues
 import io.snapline.state.heap.{HeapBackend, HeapMemory, HeapSettings}
 import io.snapline.state.rocksdb.RocksDbBackend
 

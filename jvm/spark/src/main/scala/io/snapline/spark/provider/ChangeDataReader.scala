@@ -4,11 +4,13 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state.RecordType
 import org.apache.spark.sql.execution.streaming.state.snapline.ChangeIterator
 
-import io.snapline.snapshot.{Change, ChangelogFeed}
+import io.snapline.snapshot.format.{Change, ChangelogFeed}
 import io.snapline.state.rowtable.Op
 import io.snapline.storage.CheckpointStorage
 
-/** The change feed of one state: a row for each call that changed it, and for each value of a list, in the order of the calls. */
+/** The change feed of one state: a row for each call that changed it, and for each value of a list, in the order of the
+  * calls.
+  */
 private[spark] final class ChangeDataReader(
     storage: CheckpointStorage,
     family: StateFamily,

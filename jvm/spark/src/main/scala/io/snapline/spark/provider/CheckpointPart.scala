@@ -1,6 +1,6 @@
 package io.snapline.spark.provider
 
-import io.snapline.snapshot.{OwedCheckpoint, SnapshotListener}
+import io.snapline.snapshot.upload.{OwedCheckpoint, SnapshotListener}
 
 /** What a store has to do for checkpoints when its task commits.
   *

@@ -4,12 +4,18 @@ import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.slf4j.LoggerFactory
 
-import io.snapline.snapshot.{HandleMerger, MergedFiles}
-import io.snapline.spark.SparkLineCheck
-import io.snapline.spark.plugin.CheckpointFolder
+import io.snapline.snapshot.merged.{HandleMerger, MergedFiles}
+import io.snapline.snapshot.upload.SnapshotPool
+import io.snapline.spark.protocol.CheckpointFolder
+import io.snapline.spark.settings.SparkLineCheck
+import io.snapline.state.heap.HeapMemory
+import io.snapline.state.rocksdb.RocksDbMemory
+import io.snapline.state.rowtable.PageMemory
 
-/** What the stores of one query on this executor share of its merged files: what was read of them, and who writes them. */
+/** What the stores of one query on this executor share of its merged files: what was read of them, and who writes them.
+  */
 private[provider] final class ExecutorMerging(root: Path, configuration: Configuration, maxFileSize: Long) {
   private val storage = CheckpointFolder.mergedStorage(root, configuration)
   val files = new MergedFiles(storage)
@@ -31,7 +37,9 @@ private[provider] object ExecutorMerging {
     }
   }
 
-  /** One store's share, taken when it is first needed; whoever makes this closes it. What is being written then is still written. */
+  /** One store's share, taken when it is first needed; whoever makes this closes it. What is being written then is
+    * still written.
+    */
   final class Share(root: Path, configuration: Configuration, settings: ProviderSettings) extends AutoCloseable {
     private val maxFileSize = settings.fileMerging.getOrElse(ProviderSettings.DefaultMergedFileSize)
     private val key = (root, maxFileSize)
@@ -49,5 +57,35 @@ private[provider] object ExecutorMerging {
       if (taken.isDefined) giveBack(key)
       taken = None
     }
+  }
+}
+
+/** What all stores of a JVM share: memory and threads. Made by the first provider, never closed. */
+final class SharedResources private (settings: ProviderSettings) {
+  lazy val native = new RocksDbMemory(settings.nativeMemory)
+  val pages = new PageMemory(settings.tableMemory)
+  val heap = new HeapMemory(settings.backend.heapLimit)
+  val snapshots = new SnapshotPool(settings.snapshotThreads)
+}
+
+object SharedResources {
+  private val log = LoggerFactory.getLogger(classOf[SharedResources])
+  private var made: SharedResources = _
+  private var madeFor: (Long, Long, Long, Int) = _
+
+  /** A later provider with other sizes gets what is there: the memory of a JVM is set once. */
+  def get(settings: ProviderSettings): SharedResources = synchronized {
+    val wanted =
+      (settings.nativeMemory, settings.tableMemory, settings.backend.heapLimit, settings.snapshotThreads)
+    if (made == null) {
+      made = new SharedResources(settings)
+      madeFor = wanted
+    } else if (madeFor != wanted) {
+      log.warn(
+        s"(native memory, table memory, heap limit, snapshot threads) of this JVM were set to $madeFor by its first query; " +
+          s"$wanted is used after a restart."
+      )
+    }
+    made
   }
 }

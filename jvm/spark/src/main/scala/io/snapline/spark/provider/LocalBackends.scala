@@ -3,9 +3,9 @@ package io.snapline.spark.provider
 import java.io.File
 import java.util.concurrent.atomic.AtomicInteger
 
-import io.snapline.snapshot.BackendFactory
-import io.snapline.state.{KeyedBackend, StoreBuilder}
+import io.snapline.snapshot.store.BackendFactory
 import io.snapline.state.heap.{HeapBackend, HeapStoreBuilder}
+import io.snapline.state.{KeyedBackend, StoreBuilder}
 import io.snapline.state.rocksdb.{RocksDbBackend, RocksDbSettings, RocksDbStoreBuilder}
 
 /** Backends of one kind on the executor's disk. Any thread.

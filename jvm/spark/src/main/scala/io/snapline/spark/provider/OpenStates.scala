@@ -8,24 +8,28 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.StoreId
-import io.snapline.snapshot.{OpenState, VersionRef}
-import io.snapline.spark.plugin.DaemonSchedule
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.snapshot.store.OpenState
+import io.snapline.spark.protocol.DaemonSchedule
 
 /** Whoever has a state loaded that another store of the same partition may want next. */
 private[spark] trait StateOwner {
 
-  /** Ends the owner, if it gives the state away; None: it does not hold it, or a task has it, or it cannot let go of it soon. */
+  /** Ends the owner, if it gives the state away; None: it does not hold it, or a task has it, or it cannot let go of it
+    * soon.
+    */
   def giveUp(wanted: VersionRef => Boolean): Option[OpenState]
 
   /** Nobody wants it. */
   def end(): Unit
 }
 
-/** States of this executor that a replayed batch has left loaded (docs/notes/015-replays.md). Each replayed batch is a run of its own, with stores of its own; those of the next run take the
-  * states over instead of loading them anew.
+/** States of this executor that a replayed batch has left loaded (docs/notes/015-replays.md). Each replayed batch is a
+  * run of its own, with stores of its own; those of the next run take the states over instead of loading them anew.
   *
-  * Spark closes the stores of a run that has ended at about the time when the next run opens its first. An owner it closes meanwhile is kept until its state is taken, or outdated, or nobody has
-  * taken or left any for a while. Any thread; owners are ended on a thread of its own.
+  * Spark closes the stores of a run that has ended at about the time when the next run opens its first. An owner it
+  * closes meanwhile is kept until its state is taken, or outdated, or nobody has taken or left any for a while. Any
+  * thread; owners are ended on a thread of its own.
   */
 private[spark] final class OpenStates(quietMs: Long = OpenStates.QuietMs) {
   import OpenStates._
@@ -99,7 +103,9 @@ private[spark] final class OpenStates(quietMs: Long = OpenStates.QuietMs) {
 
 private[spark] object OpenStates {
 
-  /** Longer than tasks wait for a free core between two batches of a replay, as a rule; a state that is not waited for is loaded. */
+  /** Longer than tasks wait for a free core between two batches of a replay, as a rule; a state that is not waited for
+    * is loaded.
+    */
   private val QuietMs = 60000L
 
   /** What an owner may take to let go of a state. */

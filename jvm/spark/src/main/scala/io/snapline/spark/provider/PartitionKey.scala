@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 import org.apache.spark.sql.types.{MapType, StructType}
+import org.apache.spark.unsafe.Platform
 
 /** Which columns of a state key are what Spark's shuffle hashed, as far as the key's encoder and the state's name tell.
   *
@@ -59,4 +60,35 @@ private[provider] object KeyGroupOf {
       .filter(_.nonEmpty)
       .filter(_.forall(e => !StateInternals.contains(e.dataType, _.isInstanceOf[MapType])))
       .map(new KeyGroupOf(_, maxParallelism))
+}
+
+/** A growing buffer that rows are encoded into, used again for every row. One thread. */
+private[provider] final class KeyBytes {
+  var bytes = new Array[Byte](256)
+  var length = 0
+
+  def ensure(size: Int): Unit = if (bytes.length < size) bytes = new Array[Byte](Integer.highestOneBit(size) * 2)
+
+  def set(prefix: Int, encoded: Array[Byte]): Unit = {
+    length = prefix + encoded.length
+    ensure(length)
+    System.arraycopy(encoded, 0, bytes, prefix, encoded.length)
+  }
+
+  /** Spark's plain encoding: a version byte, 0, and the row's own bytes. */
+  def setRow(prefix: Int, row: UnsafeRow): Unit = {
+    val size = row.getSizeInBytes
+    length = prefix + 1 + size
+    ensure(length)
+    bytes(prefix) = 0
+    Platform.copyMemory(
+      row.getBaseObject,
+      row.getBaseOffset,
+      bytes,
+      Platform.BYTE_ARRAY_OFFSET + prefix + 1L,
+      size.toLong
+    )
+  }
+
+  def copy: Array[Byte] = java.util.Arrays.copyOf(bytes, length)
 }

@@ -3,10 +3,12 @@ package io.snapline.spark.provider
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider._
 
-import io.snapline.snapshot.StateStatistics
+import io.snapline.snapshot.store.StateStatistics
 import io.snapline.state.BackendMetrics
 
-/** Figures of a store as Spark shows them: the names are those of Spark's RocksDB provider where they mean the same, so that dashboards stay. */
+/** Figures of a store as Spark shows them: the names are those of Spark's RocksDB provider where they mean the same, so
+  * that dashboards stay.
+  */
 private[spark] object ProviderMetrics {
   private val tableHits =
     StateStoreCustomSumMetric("snaplineRowTableHits", "Snapline: gets answered by the row table")

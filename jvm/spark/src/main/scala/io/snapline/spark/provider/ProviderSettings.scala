@@ -8,9 +8,8 @@ import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.InvalidConfiguration
 import io.snapline.keygroup.KeyGroups
-import io.snapline.snapshot.{SnapshotPolicy, StateSettings}
-import io.snapline.spark.{SettingValues, UiSettings}
-import io.snapline.spark.operator.ExchangeLimits
+import io.snapline.snapshot.store.{SnapshotPolicy, StateSettings}
+import io.snapline.spark.settings.{ExchangeLimits, SettingValues, UiSettings}
 
 /** What a provider is set to, read once when it is made. Sizes in bytes.
   *

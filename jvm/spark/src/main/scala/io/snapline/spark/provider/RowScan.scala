@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 import io.snapline.state.RowCursor
 
-/** Turns a cursor's bytes into Spark's rows. The pair that comes back is the same object for every row, as in Spark's providers; closing the
-  * iterator closes the cursor.
+/** Turns a cursor's bytes into Spark's rows. The pair that comes back is the same object for every row, as in Spark's
+  * providers; closing the iterator closes the cursor.
   */
 private[provider] object RowScan {
 

@@ -4,7 +4,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.types.StructType
 
-/** Spark's check of a row read from state against the query's schema: once for each store opened, as in Spark's providers.
+/** Spark's check of a row read from state against the query's schema: once for each store opened, as in Spark's
+  * providers.
   *
   * @param on
   *   whether the store has one schema (several column families have several)

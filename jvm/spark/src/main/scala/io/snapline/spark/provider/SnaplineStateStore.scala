@@ -8,34 +8,31 @@ import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 import org.slf4j.LoggerFactory
 
-import io.snapline.snapshot.VersionRef
-import io.snapline.spark.SnaplineStateStoreProvider
+import io.snapline.snapshot.format.VersionRef
 import io.snapline.state.BackendMetrics
 
-/** One version of a store, lent to one task. Owns the provider's stamp until it is committed, aborted or released; a task that ends gives it back by itself.
+/** One version of a store, lent to one task. Owns the provider's stamp until it is committed, aborted or released; a
+  * task that ends gives it back by itself.
   *
-  * @param knownAs
-  *   the id that Spark knows this version by, if it is not the state's own
+  * @param use
+  *   what this task does with it
   */
 private[spark] final class SnaplineStateStore(
-    provider: SnaplineStateStoreProvider,
-    override val version: Long,
-    stamp: Long,
-    private var isReadOnly: Boolean,
-    private var forceSnapshot: Boolean,
+    provider: SnaplineProvider,
+    use: StoreUse,
     useColumnFamilies: Boolean,
     conf: StateStoreConf,
     private[spark] val configuration: Configuration,
-    validation: RowValidation,
-    knownAs: Option[String],
-    part: CheckpointPart
-) extends StoreWrites(provider, stamp, useColumnFamilies, validation) {
+    validation: RowValidation
+) extends StoreRows(provider, use.stamp, useColumnFamilies, validation) {
   import StorePhase._
 
   private val log = LoggerFactory.getLogger(classOf[SnaplineStateStore])
   private val state = provider.state
   private val base: Option[VersionRef] = state.current
   private val before: BackendMetrics = state.backend.metrics
+  private var isReadOnly = use.readOnly
+  private var forceSnapshot = use.forceSnapshot
   private var committed: Option[VersionRef] = None
   private var inFlightBytes = 0L
   private var lastMetrics = StateStoreMetrics(0, 0, Map.empty, Map.empty)
@@ -51,6 +48,8 @@ private[spark] final class SnaplineStateStore(
     StateInternals.failure(task).foreach(throw _)
   }
 
+  override val version: Long = use.version
+
   def readOnly: Boolean = isReadOnly
 
   /** Whether the version has a column family of that name, declared or not. */
@@ -65,7 +64,7 @@ private[spark] final class SnaplineStateStore(
     expect(Updating)
     try {
       stamps.verifyStamp(stamp)
-      val ref = state.commit(forceSnapshot, part.now, part.owed, inFlightBytes)
+      val ref = state.commit(forceSnapshot, use.part.now, use.part.owed, inFlightBytes)
       committed = Some(ref)
       lastMetrics = measure()
       transition(Commit)
@@ -131,9 +130,25 @@ private[spark] final class SnaplineStateStore(
       id.partitionId,
       ref.version,
       if (ids) Some(ref.uid) else None,
-      if (ids) knownAs.orElse(base.map(_.uid)) else None
+      if (ids) use.knownAs.orElse(base.map(_.uid)) else None
     )
   }
 
   override def toString: String = s"SnaplineStateStore[stateStoreId=$id, version=$version]"
 }
+
+/** What one task does with a version of a store.
+  *
+  * @param knownAs
+  *   the id that Spark knows the version by, if it is not the state's own
+  * @param part
+  *   of a checkpoint, that the version is to take
+  */
+private[provider] final case class StoreUse(
+    version: Long,
+    stamp: Long,
+    readOnly: Boolean,
+    forceSnapshot: Boolean,
+    knownAs: Option[String],
+    part: CheckpointPart
+)

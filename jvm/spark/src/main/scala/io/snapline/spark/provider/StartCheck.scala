@@ -7,13 +7,13 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 
 import io.snapline.error.IncompatibleState
-import io.snapline.snapshot.{MergedFiles, NewestOrigin, Origin}
-import io.snapline.spark.SnaplineStateStoreProvider
-import io.snapline.spark.plugin.CheckpointFolder
+import io.snapline.snapshot.format.Origin
+import io.snapline.snapshot.merged.{MergedFiles, NewestOrigin}
+import io.snapline.spark.protocol.CheckpointFolder
 import io.snapline.storage.HadoopCheckpointStorage
 
-/** Refuses a query whose settings do not fit the state of its checkpoint, before Spark has written anything: on the driver, from one file of one store. What this does not see, the
-  * stores refuse when they load.
+/** Refuses a query whose settings do not fit the state of its checkpoint, before Spark has written anything: on the
+  * driver, from one file of one store. What this does not see, the stores refuse when they load.
   */
 object StartCheck {
 
@@ -21,7 +21,7 @@ object StartCheck {
   private val Partitions = 3
 
   def run(checkpoint: Path, conf: StateStoreConf, configuration: Configuration): Unit =
-    if (conf.providerClass == classOf[SnaplineStateStoreProvider].getName) {
+    if (conf.providerClass == SnaplineProvider.ClassName) {
       written(checkpoint, configuration).foreach { origin =>
         val settings = ProviderSettings.read(conf, configuration)
         if (settings.backend.driverMemory) throw inFiles(checkpoint.toString, None)

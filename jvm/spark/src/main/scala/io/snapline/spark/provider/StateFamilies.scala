@@ -79,7 +79,9 @@ private[spark] final class StateFamilies(
     conf.rowChecksumReadVerificationRatio
   )
 
-  /** Points every declared state at the column family of the backend that was just loaded. Those the version lacks wait to be declared again. */
+  /** Points every declared state at the column family of the backend that was just loaded. Those the version lacks wait
+    * to be declared again.
+    */
   def bind(backend: KeyedBackend): Unit = families.values.foreach { family =>
     if (family.name == StateStore.DEFAULT_COL_FAMILY_NAME || backend.family(family.name) != null) bind(family, backend)
     else family.rows = null
@@ -90,7 +92,8 @@ private[spark] final class StateFamilies(
     val stored = family.rows.descriptor
     val fits = stored.keyGroups == family.hasKeyGroups && stored.multi == family.multi
     val isDefault = family.name == StateStore.DEFAULT_COL_FAMILY_NAME
-    // Whoever reads one state of an operator with several declares the default state with the layout of that one, and does not use it.
+    // Whoever reads one state of an operator with several declares the default state with the layout of that one, and
+    // does not use it.
     if (!fits && (!isDefault || family.rows.keyCount > 0)) throw incompatible(family)
     if (isDefault) defaultUnfit = !fits
   }

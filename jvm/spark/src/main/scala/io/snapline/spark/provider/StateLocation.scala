@@ -11,12 +11,18 @@ import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 
 import io.snapline.checkpoint.{StateHandle, StoreId}
 import io.snapline.error.{SnaplineException, StateNotFound}
-import io.snapline.snapshot._
-import io.snapline.spark.plugin.{CheckpointFolder, DriverChannel, DriverMemoryStorage, TaskBarrier}
+import io.snapline.snapshot.format.Origin
+import io.snapline.snapshot.merged.{MergedStorage, NewestOrigin}
+import io.snapline.snapshot.store.{Pinned, StoreContext, VersionedState}
+import io.snapline.snapshot.upload.{MergedDestination, NearFolder}
+import io.snapline.spark.protocol.{CheckpointFolder, DriverChannel, DriverMemoryStorage, TaskBarrier}
+import io.snapline.spark.settings.SparkLineCheck
 import io.snapline.state.LocalFolder
 import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
-/** Where the state of one store lives: its folder in the checkpoint, and a folder on the executor's disk, which this owns and deletes. */
+/** Where the state of one store lives: its folder in the checkpoint, and a folder on the executor's disk, which this
+  * owns and deletes.
+  */
 private[spark] final class StateLocation(
     id: StateStoreId,
     runId: UUID,
@@ -52,7 +58,9 @@ private[spark] final class StateLocation(
   /** Where the handle of a checkpoint is. */
   def learn(handle: StateHandle): Unit = handle.merged.foreach(withMerged.learn(handle.ref, _, handle.handleBytes))
 
-  /** A query whose batches are durable has no handle that counts in a merged file. What reads from outside of queries cannot know which kind it reads. */
+  /** A query whose batches are durable has no handle that counts in a merged file. What reads from outside of queries
+    * cannot know which kind it reads.
+    */
   def lookForMerged(barrier: Option[TaskBarrier]): Unit = mayBeMerged = barrier match {
     case Some(of) => of.merged || of.interval && settings.fileMerging.isDefined
     case None => Option(TaskContext.get()).forall(task => StateInternals.queryId(task) == null)
@@ -63,14 +71,16 @@ private[spark] final class StateLocation(
     if (settings.fileMerging.isEmpty) () => () else sharing.get.merger.expect(version)
 
   def open(snapshotMade: Long => Unit): VersionedState = new VersionedState(
-    storage,
+    StoreContext(
+      storage,
+      settings.state,
+      Origin(SparkLineCheck.version, runId.toString, properties.written),
+      Some(near)
+    ),
     factory,
-    settings.state,
     shared.snapshots,
-    Origin(io.snapline.spark.SparkLineCheck.version, runId.toString, properties.written),
     properties.check(_, storage.location),
     snapshotMade,
-    near = Some(near),
     pinned = () => namedByCheckpoints,
     merged = settings.fileMerging.map { _ =>
       new MergedDestination(() => sharing.get.merger, storeId.folder, files, () => files.makeFolder())

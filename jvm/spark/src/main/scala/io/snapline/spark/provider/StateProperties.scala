@@ -3,7 +3,7 @@ package io.snapline.spark.provider
 import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 
 import io.snapline.error.IncompatibleState
-import io.snapline.snapshot.Origin
+import io.snapline.snapshot.format.Origin
 
 /** What the state of a checkpoint stays with all its life: written into every file, and compared with what is set.
   *

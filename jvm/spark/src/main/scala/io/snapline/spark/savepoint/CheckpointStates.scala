@@ -8,12 +8,12 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOpera
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.{
   StateVariableType, TransformWithStateOperatorProperties
 }
-import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.streaming.state.snapline.OperatorFiles
 import org.apache.spark.sql.internal.SQLConf
 
 import io.snapline.error.IncompatibleState
-import io.snapline.spark.operator.{OperatorMark, OperatorUid, StateMigration}
+import io.snapline.spark.operator.state.{OperatorMark, OperatorUid, StateMigration}
+import org.apache.spark.sql.execution.streaming.state._
 
 /** Finds out, from the files Spark keeps beside the state, which states a checkpoint has. */
 private[savepoint] final class CheckpointStates(

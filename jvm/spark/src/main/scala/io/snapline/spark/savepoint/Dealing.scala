@@ -1,6 +1,7 @@
 package io.snapline.spark.savepoint
 
-/** How the elements of an operator's list are dealt out over another number of partitions: as Flink's RoundRobinOperatorStateRepartitioner does.
+/** How the elements of an operator's list are dealt out over another number of partitions: as Flink's
+  * RoundRobinOperatorStateRepartitioner does.
   *
   * @param counts
   *   by partition, how many elements it has, in positions from 0

@@ -5,7 +5,9 @@ import java.nio.ByteBuffer
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** An entry of a state on its way to the task that stores it: number of the state, then key and values, each with its length. */
+/** An entry of a state on its way to the task that stores it: number of the state, then key and values, each with its
+  * length.
+  */
 private[savepoint] object EntryBytes {
 
   def pack(family: Int, key: UnsafeRow, values: Seq[UnsafeRow]): Array[Byte] = {

@@ -7,13 +7,14 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.execution.streaming.state.StateSchemaProvider
 
-import io.snapline.spark.operator.OperatorStateSpec
+import io.snapline.spark.operator.state.OperatorStateSpec
 import io.snapline.state.FamilyDescriptor
 
 /** Rows of a family for one store, in the order of their keys. */
 private[savepoint] final case class GivenRows(family: FamilyDescriptor, rows: Seq[(Array[Byte], Array[Byte])])
 
-/** The states of an operator that are not spread by a key: small, and gathered by the driver, who says which partition gets what.
+/** The states of an operator that are not spread by a key: small, and gathered by the driver, who says which partition
+  * gets what.
   *
   * @param everywhere
   *   of every partition

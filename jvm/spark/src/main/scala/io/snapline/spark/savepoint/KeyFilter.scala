@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.types._
 
-/** What filters say of a state's key: the columns that have to equal a value. One that is not sure to mean the bytes of the stored key is passed over, and left to
-  * Spark, which applies all filters to what is read.
+/** What filters say of a state's key: the columns that have to equal a value. One that is not sure to mean the bytes of
+  * the stored key is passed over, and left to Spark, which applies all filters to what is read.
   *
   * @param shown
   *   the key's columns as people see them: [[StateColumns]]

@@ -9,11 +9,11 @@ import org.json4s.jackson.JsonMethods
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.InvalidConfiguration
-import io.snapline.snapshot.CopiedVersion
+import io.snapline.snapshot.store.CopiedVersion
 import io.snapline.spark.provider.{BackendSettings, ProviderSettings, StateProperties}
 
-/** State as the files that stores keep it in: what the Python package calls to take native savepoints, and to begin checkpoint folders with the files or
-  * the rows of others. It knows nothing of a savepoint's own files.
+/** State as the files that stores keep it in: what the Python package calls to take native savepoints, and to begin
+  * checkpoint folders with the files or the rows of others. It knows nothing of a savepoint's own files.
   */
 object NativeSavepoints {
 
@@ -22,7 +22,8 @@ object NativeSavepoints {
     * @param stores
     *   JSON, an array of `{"operator", "store", "partition", "version", "uid"}`; without `uid` the latest attempt
     * @return
-    *   JSON, the same with the uids that were copied, `backend`, `keys` by name of the family, and `files`, relative to the folder
+    *   JSON, the same with the uids that were copied, `backend`, `keys` by name of the family, and `files`, relative to
+    *   the folder
     */
   def copy(session: SparkSession, from: String, to: String, stores: String): String = {
     refuseDriverMemory(session)
@@ -59,7 +60,8 @@ object NativeSavepoints {
     "uid" -> JString(uid)
   )
 
-  /** Writes the state of a checkpoint folder that is begun: with files, where they will do, or else of the rows. All stores are one job's.
+  /** Writes the state of a checkpoint folder that is begun: with files, where they will do, or else of the rows. All
+    * stores are one job's.
     *
     * @param from
     *   a checkpoint or a native savepoint

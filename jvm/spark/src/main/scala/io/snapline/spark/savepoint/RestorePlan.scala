@@ -48,8 +48,9 @@ private[savepoint] final case class RestorePlan(operators: Seq[TargetOperator], 
     }
   }
 
-  /** A key of partition h mod p goes to h mod q, and those two are equal modulo the greatest common divisor: so each share has the partitions, old and new, of
-    * one remainder, and reads nothing in vain. Where that makes fewer shares than there are slots, several read the same.
+  /** A key of partition h mod p goes to h mod q, and those two are equal modulo the greatest common divisor: so each
+    * share has the partitions, old and new, of one remainder, and reads nothing in vain. Where that makes fewer shares
+    * than there are slots, several read the same.
     */
   def shares(slots: Int): Seq[StoreShare] = for {
     operator <- operators

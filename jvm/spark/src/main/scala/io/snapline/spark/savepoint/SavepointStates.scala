@@ -7,7 +7,7 @@ import org.json4s.JsonAST.{JObject, JString, JValue}
 import org.json4s.jackson.JsonMethods
 
 import io.snapline.error.NotACheckpoint
-import io.snapline.snapshot.{Frame, FrameReader}
+import io.snapline.snapshot.format.{Frame, FrameReader}
 import io.snapline.storage.HadoopCheckpointStorage
 
 /** The states that a savepoint says it has (docs/FORMAT.md section 11). */

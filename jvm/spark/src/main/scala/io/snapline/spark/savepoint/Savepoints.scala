@@ -21,10 +21,11 @@ import org.apache.spark.util.SerializableConfiguration
 import io.snapline.error.IncompatibleState
 import io.snapline.spark.provider.ProviderSettings
 
-/** The states of a checkpoint as tables: what the Python package calls to take savepoints and to restore them. It knows nothing of a savepoint's own files.
+/** The states of a checkpoint as tables: what the Python package calls to take savepoints and to restore them. It knows
+  * nothing of a savepoint's own files.
   *
-  * `offsetMetadata` is the second line of the batch's entry in the offset log: what the query was set to when it wrote the state. `operator` is an
-  * [[OperatorLayout]] in JSON.
+  * `offsetMetadata` is the second line of the batch's entry in the offset log: what the query was set to when it wrote
+  * the state. `operator` is an [[OperatorLayout]] in JSON.
   */
 object Savepoints {
 
@@ -36,8 +37,8 @@ object Savepoints {
   def find(session: SparkSession, checkpoint: String, number: Long): String =
     new StateFinder(session, checkpoint).find(if (number == 0) None else Some(number), readBack = true).json
 
-  /** The stateful operators that a query will have, as they would stand in a checkpoint folder that it has not yet: Spark plans a first batch of it, which writes
-    * them into the folder, and nothing runs.
+  /** The stateful operators that a query will have, as they would stand in a checkpoint folder that it has not yet:
+    * Spark plans a first batch of it, which writes them into the folder, and nothing runs.
     *
     * @param offsetMetadata
     *   the settings that the query will go on with
@@ -214,7 +215,8 @@ object Savepoints {
       store: String,
       settings: SQLConf
   ): StoreTask = {
-    // Spark's own store tells the driver of snapshots, when it loads as when it commits: who listens there comes with the session's first query.
+    // Spark's own store tells the driver of snapshots, when it loads as when it commits: who listens there comes with
+    // the session's first query.
     session.streams: Unit
     val configuration = SessionInternals.hadoopConfiguration(session)
     val layout = operator.store(store).getOrElse(throw new NoSuchElementException(store))

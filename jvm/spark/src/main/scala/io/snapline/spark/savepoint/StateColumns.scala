@@ -6,7 +6,8 @@ import org.apache.spark.sql.types._
 
 import io.snapline.error.IncompatibleState
 
-/** The columns in which people and Parquet see a state: those of the store, with names and types that Parquet can hold. The rows stay as they are.
+/** The columns in which people and Parquet see a state: those of the store, with names and types that Parquet can hold.
+  * The rows stay as they are.
   *
   * Spark's states have columns of one name twice (two sums), and columns without a type.
   */
@@ -26,7 +27,8 @@ private[savepoint] object StateColumns {
       .add(Value, if (family.multi) ArrayType(value, containsNull = false) else value)
   }
 
-  /** The columns of a key or a value. An empty one gets a column that is always null, for Parquet has no empty structs. */
+  /** The columns of a key or a value. An empty one gets a column that is always null, for Parquet has no empty structs.
+    */
   def struct(stored: StructType, where: String): StructType = {
     val names = mutable.Set.empty[String]
     val fields = stored.fields.map { field =>

@@ -33,7 +33,9 @@ private object StateFiles {
   val Options = new CaseInsensitiveStringMap(java.util.Map.of("__globPaths__", "false"))
 }
 
-/** A filter on the columns that a key is spread by is one on the column `partition`, too: row groups of other partitions are passed over by their statistics. */
+/** A filter on the columns that a key is spread by is one on the column `partition`, too: row groups of other
+  * partitions are passed over by their statistics.
+  */
 private final class StateFilesScanBuilder(
     session: SparkSession,
     index: PartitioningAwareFileIndex,

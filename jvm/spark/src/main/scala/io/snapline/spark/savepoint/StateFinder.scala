@@ -12,7 +12,7 @@ import org.json4s.jackson.JsonMethods
 
 import io.snapline.checkpoint.{CheckpointMetadata, StoreId}
 import io.snapline.error.{CheckpointDamaged, IncompatibleState, NotACheckpoint, StateNotFound}
-import io.snapline.spark.plugin.CheckpointFolder
+import io.snapline.spark.protocol.CheckpointFolder
 
 /** Looks into the checkpoint folder of a query, which may run, for the state to read. Changes nothing there. */
 private[savepoint] final class StateFinder(session: SparkSession, checkpoint: String) {
@@ -26,7 +26,8 @@ private[savepoint] final class StateFinder(session: SparkSession, checkpoint: St
   /** @param number
     *   of a checkpoint; None: the newest state that is whole
     * @param readBack
-    *   whether each handle of a numbered checkpoint is read first, so that nothing is begun with one that names files that are gone
+    *   whether each handle of a numbered checkpoint is read first, so that nothing is begun with one that names files
+    *   that are gone
     */
   def find(number: Option[Long], readBack: Boolean): FoundState = {
     if (!Seq("offsets", "commits").forall(log => files.exists(new Path(root, log)))) throw new NotACheckpoint(

@@ -13,9 +13,10 @@ import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStorePro
 import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
 
 import io.snapline.error.{IncompatibleState, InternalError}
-import io.snapline.spark.operator.OperatorStateSpec
+import io.snapline.spark.operator.state.OperatorStateSpec
 
-/** Writes the states of one store into the partitions of a checkpoint, each as one version that has no other before it. */
+/** Writes the states of one store into the partitions of a checkpoint, each as one version that has no other before it.
+  */
 private[savepoint] final class StateLoad(task: StoreTask, version: Long, parallelism: Int) extends Serializable {
 
   /** @param states
@@ -31,7 +32,9 @@ private[savepoint] final class StateLoad(task: StoreTask, version: Long, paralle
     shuffled.mapPartitionsWithIndex((partition, rows) => Iterator(store(partition, rows.map(_._2)))).collect().toSeq
   }
 
-  /** By number of the state, of those that are dealt out: each takes its turn where the one before it, by name, left off. */
+  /** By number of the state, of those that are dealt out: each takes its turn where the one before it, by name, left
+    * off.
+    */
   private def dealings(states: Seq[DataFrame]): Map[Int, Dealing] = {
     val lists = task.store.families.zip(states).zipWithIndex.collect {
       case ((FamilyLayout(name, _, _, _, _, Placement.Dealt(union)), rows), number) => (name, union, rows, number)

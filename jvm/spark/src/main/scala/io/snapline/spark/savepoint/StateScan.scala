@@ -10,8 +10,8 @@ import org.apache.spark.sql.execution.streaming.state.{StateStore, UnsafeRowPair
 import org.apache.spark.sql.types.IntegerType
 import org.slf4j.LoggerFactory
 
-/** Reads one state of one version, partition by partition; runs in tasks. A key that is not where its hash says is an error: it would be lost if the state
-  * were spread anew.
+/** Reads one state of one version, partition by partition; runs in tasks. A key that is not where its hash says is an
+  * error: it would be lost if the state were spread anew.
   *
   * @param uids
   *   by partition, the attempt to read; None: the provider's choice

@@ -27,7 +27,9 @@ private[savepoint] final class StateTable(
     new StateScanBuilder(scan, operator, family, schema)
 }
 
-/** Where filters name a whole key, one partition's store is asked for it; where they name the columns it is spread by, one partition's is read. */
+/** Where filters name a whole key, one partition's store is asked for it; where they name the columns it is spread by,
+  * one partition's is read.
+  */
 private final class StateScanBuilder(
     scan: StateScan,
     operator: OperatorLayout,

@@ -4,11 +4,17 @@ import java.util.concurrent.{Callable, ExecutionException, Executors}
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 import org.apache.spark.TaskContext
 import org.apache.spark.util.SerializableConfiguration
 
 import io.snapline.checkpoint.StoreId
-import io.snapline.snapshot.{CopiedVersion, VersionCopy}
+import io.snapline.snapshot.format.Origin
+import io.snapline.snapshot.merged.{MergedFiles, MergedStorage, NewestOrigin}
+import io.snapline.snapshot.store.{CopiedVersion, VersionCopy}
+import io.snapline.spark.protocol.CheckpointFolder
+import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 
 /** Copies versions of stores, file by file, in tasks of some threads each. */
 private[savepoint] final class StoreCopies(from: String, to: String, configuration: SerializableConfiguration)
@@ -39,4 +45,19 @@ private object StoreCopies {
 
   /** An object store answers slowly, and many at once. */
   val Threads = 8
+}
+
+/** The stores of a checkpoint, or of a native savepoint, which has them in the same places. Owns nothing. Any thread.
+  */
+private[savepoint] final class StoreFolders(root: String, configuration: Configuration) {
+  private val merged = new MergedFiles(CheckpointFolder.mergedStorage(new Path(root), configuration))
+
+  /** With what a merged file has of it. */
+  def of(id: StoreId): CheckpointStorage = new MergedStorage(files(id), id.folder, merged, () => true)
+
+  /** Where nothing is merged: to write to. */
+  def files(id: StoreId): CheckpointStorage = new HadoopCheckpointStorage(new Path(root, id.folder), configuration)
+
+  /** Under which settings a store was written; None: nobody can tell. */
+  def origin(id: StoreId): Option[Origin] = NewestOrigin.of(files(id)).orElse(NewestOrigin.of(merged))
 }

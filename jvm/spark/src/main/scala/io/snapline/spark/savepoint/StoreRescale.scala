@@ -6,15 +6,16 @@ import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSp
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.IncompatibleState
-import io.snapline.snapshot.StoreAssembly
+import io.snapline.snapshot.store.StoreAssembly
 import io.snapline.spark.operator.channel.{ChannelSpread, ChannelState}
 import io.snapline.spark.provider.LocalBackends
 import io.snapline.state.ColumnFamily
 
-/** Puts the partitions of a new checkpoint folder together of the rows of others, byte for byte as they are kept; travels to the executors.
+/** Puts the partitions of a new checkpoint folder together of the rows of others, byte for byte as they are kept;
+  * travels to the executors.
   *
-  * Old partitions are read one after the other, each family in the order of its keys: so each gives each new partition a run of rows in order, and
-  * nothing is sorted or held in memory.
+  * Old partitions are read one after the other, each family in the order of its keys: so each gives each new partition
+  * a run of rows in order, and nothing is sorted or held in memory.
   *
   * @param to
   *   the new folder

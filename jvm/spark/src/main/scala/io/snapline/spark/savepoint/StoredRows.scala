@@ -7,9 +7,10 @@ import org.apache.spark.sql.execution.streaming.state.{StateSchemaProvider, Stat
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 import org.apache.spark.util.SerializableConfiguration
 
-import io.snapline.snapshot.{Origin, StateRestore}
-import io.snapline.spark.SparkLineCheck
+import io.snapline.snapshot.format.Origin
+import io.snapline.snapshot.store.StateRestore
 import io.snapline.spark.provider.{LocalBackends, ProviderSettings, StateFamilies, StateFamily, StateProperties}
+import io.snapline.spark.settings.SparkLineCheck
 import io.snapline.state.{ColumnFamily, KeyedBackend, LocalFolder}
 
 /** Opens versions of stores for their rows as they are kept, past Spark's providers; travels to the executors.

@@ -3,6 +3,7 @@ package io.snapline.spark.ui
 import scala.xml.{Node, NodeSeq}
 
 import io.snapline.spark.ui.Html.Column
+import io.snapline.spark.ui.page.{Content, Page, Request}
 
 /** One checkpoint: its operators, and the partitions of one of them. */
 private[spark] final class CheckpointPage(store: CheckpointsStore) extends Page {

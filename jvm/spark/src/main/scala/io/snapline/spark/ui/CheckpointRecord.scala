@@ -5,6 +5,7 @@ import scala.annotation.meta.getter
 import org.apache.spark.util.kvstore.KVIndex
 
 import io.snapline.checkpoint._
+import io.snapline.checkpoint.history.{CheckpointFigures, CheckpointStatistics, CheckpointStatus}
 import io.snapline.error.UriPassword
 
 /** One checkpoint, as it is or as it ended.

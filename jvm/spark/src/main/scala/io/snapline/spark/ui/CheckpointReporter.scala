@@ -9,10 +9,12 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint._
-import io.snapline.spark.plugin.CheckpointObserver
+import io.snapline.checkpoint.history.{CheckpointStatistics, CheckpointStatus, HistoryFigures, RestoredCheckpoint}
+import io.snapline.spark.coordinator.CheckpointObserver
 
-/** Tells the listener bus of one start's checkpoints. Events are made on the thread given, one after another: with thousands of partitions that takes a moment, and the coordinator
-  * must not wait for it. How far a checkpoint has come is told once in a second.
+/** Tells the listener bus of one start's checkpoints. Events are made on the thread given, one after another: with
+  * thousands of partitions that takes a moment, and the coordinator must not wait for it. How far a checkpoint has come
+  * is told once in a second.
   *
   * @param nameOf
   *   the name the user gave to the query of this run

@@ -5,10 +5,10 @@ import scala.collection.mutable
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.util.kvstore.KVStore
 
-import io.snapline.spark.UiSettings
+import io.snapline.spark.settings.UiSettings
 
-/** Keeps in Spark's store what the tab shows, and forgets what is beyond the bounds. One thread: that of the listener bus, or the one that replays an event log into an
-  * empty store.
+/** Keeps in Spark's store what the tab shows, and forgets what is beyond the bounds. One thread: that of the listener
+  * bus, or the one that replays an event log into an empty store.
   */
 final class CheckpointsListener(store: KVStore, settings: UiSettings) extends SparkListener {
 

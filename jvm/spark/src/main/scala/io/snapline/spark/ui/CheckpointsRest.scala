@@ -5,10 +5,10 @@ import java.util.Locale
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
-import io.snapline.checkpoint.{CheckpointStatus, Percentiles}
+import io.snapline.checkpoint.history.{CheckpointStatus, Percentiles}
 
-/** What the tab shows, as JSON with the members of Flink's REST interface, where a job is a start of a query and a subtask is a store of a partition. Each is None if what was asked
-  * for is not known.
+/** What the tab shows, as JSON with the members of Flink's REST interface, where a job is a start of a query and a
+  * subtask is a store of a partition. Each is None if what was asked for is not known.
   */
 final class CheckpointsRest(store: CheckpointsStore) {
   private val mapper = new ObjectMapper

@@ -8,11 +8,13 @@ import org.apache.spark.ui.snapline.UiInternals
 
 import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.UriPassword
-import io.snapline.spark.UiSettings
-import io.snapline.spark.plugin.{CheckpointObserver, CheckpointObservers}
+import io.snapline.spark.coordinator.{CheckpointObserver, CheckpointObservers}
+import io.snapline.spark.settings.UiSettings
+import io.snapline.spark.ui.page.Page
 
-/** The Checkpoints tab of one application: made when its first query with checkpoints is started, so that no other application has it. Owns the thread that tells the listener
-  * bus. Where Spark has no user interface, what happens still goes to the event log.
+/** The Checkpoints tab of one application: made when its first query with checkpoints is started, so that no other
+  * application has it. Owns the thread that tells the listener bus. Where Spark has no user interface, what happens
+  * still goes to the event log.
   */
 private[spark] final class CheckpointsUi(context: SparkContext, settings: UiSettings) extends CheckpointObservers {
   private val worker: ScheduledExecutorService = Executors.newSingleThreadScheduledExecutor { (task: Runnable) =>

@@ -4,6 +4,7 @@ import scala.xml.NodeSeq
 
 import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.spark.ui.Html.Column
+import io.snapline.spark.ui.page.Request
 
 /** What the query was started with. */
 private[ui] object ConfigurationView extends QueryView {

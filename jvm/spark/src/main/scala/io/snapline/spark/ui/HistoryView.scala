@@ -2,9 +2,10 @@ package io.snapline.spark.ui
 
 import scala.xml.{Node, NodeSeq}
 
-import io.snapline.checkpoint.CheckpointStatus
-import io.snapline.spark.UiSettings
+import io.snapline.checkpoint.history.CheckpointStatus
+import io.snapline.spark.settings.UiSettings
 import io.snapline.spark.ui.Html.Column
+import io.snapline.spark.ui.page.Request
 
 /** Every checkpoint that is remembered, page by page. */
 private[ui] final class HistoryView(store: CheckpointsStore) extends QueryView {

@@ -2,9 +2,12 @@ package io.snapline.spark.ui
 
 import scala.xml.{Node, NodeSeq, Text}
 
-import io.snapline.checkpoint.CheckpointStatus
+import io.snapline.checkpoint.history.CheckpointStatus
+import io.snapline.spark.ui.page.Request
 
-/** Pieces of pages, in the classes of Spark's own (Bootstrap 5). Text becomes nodes, which are escaped when they are written: nothing here is ever put in as markup. */
+/** Pieces of pages, in the classes of Spark's own (Bootstrap 5). Text becomes nodes, which are escaped when they are
+  * written: nothing here is ever put in as markup.
+  */
 private[ui] object Html {
 
   /** @param sort

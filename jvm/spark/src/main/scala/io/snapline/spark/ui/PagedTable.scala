@@ -3,6 +3,7 @@ package io.snapline.spark.ui
 import scala.xml.{Node, NodeSeq}
 
 import io.snapline.spark.ui.Html.Column
+import io.snapline.spark.ui.page.Request
 
 /** A table that is shown page by page and can be ordered by its columns, with links and one form: without scripts.
   *

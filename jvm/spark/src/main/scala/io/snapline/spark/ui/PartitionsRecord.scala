@@ -6,14 +6,16 @@ import org.apache.spark.util.kvstore.KVIndex
 
 import io.snapline.checkpoint.{Acked, PendingCheckpoint, StoreId}
 
-/** What each partition had to do for one checkpoint. The greatest thing the tab keeps, so it is kept for the newest checkpoints only.
+/** What each partition had to do for one checkpoint. The greatest thing the tab keeps, so it is kept for the newest
+  * checkpoints only.
   *
   * @param key
   *   that of the checkpoint
   */
 final case class PartitionsRecord(@(KVIndex @getter) key: String, operators: Seq[OperatorPartitions])
 
-/** The stores of one operator, in columns: as JSON they take a third of what a list of objects takes. Milliseconds, bytes.
+/** The stores of one operator, in columns: as JSON they take a third of what a list of objects takes. Milliseconds,
+  * bytes.
   *
   * @param all
   *   stores of the operator; of more than are kept, those are here that did not answer, and then the slowest
@@ -62,7 +64,8 @@ final case class OperatorPartitions(
   * @param startDelay
   *   from the trigger to the snapshot: the batch itself, and what neither phase accounts for
   * @param alignment
-  *   from its snapshot to that of the last of the operator that has answered: what it waits at the barrier for the slowest
+  *   from its snapshot to that of the last of the operator that has answered: what it waits at the barrier for the
+  *   slowest
   * @param inFlightSize
   *   of rows that had come and were not processed
   */

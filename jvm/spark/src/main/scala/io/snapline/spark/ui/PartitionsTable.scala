@@ -2,9 +2,10 @@ package io.snapline.spark.ui
 
 import scala.xml.{Node, NodeSeq}
 
-import io.snapline.checkpoint.Percentiles
-import io.snapline.spark.UiSettings
+import io.snapline.checkpoint.history.Percentiles
+import io.snapline.spark.settings.UiSettings
 import io.snapline.spark.ui.Html.Column
+import io.snapline.spark.ui.page.Request
 
 /** The partitions of one operator in one checkpoint: those that did not answer first, then the slowest. */
 private[ui] object PartitionsTable {

@@ -4,7 +4,8 @@ import java.util.Locale
 
 import scala.xml.{Node, NodeSeq}
 
-/** A line over time, drawn on the server: no script, nothing to load. Its colours are the page's own, so it follows the theme.
+/** A line over time, drawn on the server: no script, nothing to load. Its colours are the page's own, so it follows the
+  * theme.
   *
   * @param color
   *   a custom property of Bootstrap's themes
@@ -136,4 +137,27 @@ private[ui] object Plot {
     val unit = if (value < 1024) 0 else (63 - java.lang.Long.numberOfLeadingZeros(value)) / 10 * 10
     roundNumber((value >> unit) + 1) << unit
   }
+}
+
+/** How duration and sizes went over time. */
+private[ui] object CheckpointPlots {
+
+  /** @param newestFirst
+    *   all that is known of a query
+    */
+  def render(newestFirst: IndexedSeq[CheckpointRecord]): NodeSeq = {
+    val checkpoints = newestFirst.reverse
+    val completed = checkpoints.filter(_.hasCompleted)
+    val failures = checkpoints.filter(_.failed.isDefined).map(_.triggeredMs).takeRight(MostFailures)
+    def line(name: String, color: String, value: CheckpointRecord => Long): Line =
+      Line(name, color, completed.map(c => c.triggeredMs -> value(c)))
+    val duration = Seq(line("end to end", "--bs-primary", _.duration))
+    val sizes = Seq(line("full", "--bs-primary", _.stateSize), line("checkpointed", "--bs-success", _.checkpointedSize))
+    <div>
+      {new Plot("Duration", duration, failures, Display.duration, Plot.roundNumber).render}
+      {new Plot("Size", sizes, failures, Display.bytes, Plot.roundBytes).render}
+    </div>
+  }
+
+  private val MostFailures = 200
 }

@@ -3,6 +3,7 @@ package io.snapline.spark.ui
 import scala.xml.{Node, NodeSeq}
 
 import io.snapline.spark.ui.Html.Column
+import io.snapline.spark.ui.page.{Content, Page, Request}
 
 /** The tab's first page: each start of a query, those that run before those that ended. */
 private[spark] final class QueriesPage(store: CheckpointsStore) extends Page {

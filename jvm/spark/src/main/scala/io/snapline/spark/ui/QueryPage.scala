@@ -2,6 +2,8 @@ package io.snapline.spark.ui
 
 import scala.xml.NodeSeq
 
+import io.snapline.spark.ui.page.{Content, Page, Request}
+
 /** One start of a query, in four views as in Flink. */
 private[spark] final class QueryPage(store: CheckpointsStore) extends Page {
   override val name: String = QueryPage.Name

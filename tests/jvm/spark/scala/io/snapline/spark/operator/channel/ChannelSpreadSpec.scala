@@ -20,7 +20,9 @@ import io.snapline.spark.provider.{StateFamilies, StateFamily}
 import io.snapline.state.heap.{HeapBackend, HeapMemory, HeapSettings}
 import io.snapline.state.{ColumnFamily, LocalFolder}
 
-/** Rows of random partitions and micro-batches, spread over others: each is where its key goes, in its batch, behind the rows of its key that came before. */
+/** Rows of random partitions and micro-batches, spread over others: each is where its key goes, in its batch, behind
+  * the rows of its key that came before.
+  */
 class ChannelSpreadSpec extends AnyFunSuite {
   private val columns = new StructType().add("text", StringType).add("key", LongType).add("number", LongType)
   private val schema = RowSchema(columns, Some(Seq(1)))

@@ -9,7 +9,9 @@ class TimeBudgetSpec extends AnyFunSuite {
   private var now = 0L
   private def budget(ms: Long, stopsWithin: Boolean = false) = new TimeBudget(ms, stopsWithin, () => now)
 
-  /** Plays a worker that takes the same time for each row, with one chunk under way; rows processed and the time it took, ms. */
+  /** Plays a worker that takes the same time for each row, with one chunk under way; rows processed and the time it
+    * took, ms.
+    */
   private def work(budget: TimeBudget, nanosPerRow: Long, atMost: Int): (Long, Double) = {
     val began = now
     var rows = 0L

@@ -2,18 +2,21 @@ package org.apache.spark.ui.snapline
 
 import java.nio.file.Files
 
+import io.snapline.checkpoint.history.{CheckpointStatus, RestoredCheckpoint}
+import io.snapline.spark.ui._
+import io.snapline.spark.ui.UiFixture._
+
 import org.apache.spark.SparkConf
 import org.apache.spark.scheduler.{SparkListenerApplicationStart, SparkListenerEvent}
 import org.apache.spark.status.{AppHistoryServerPlugin, KVUtils}
+import org.apache.spark.ui.snapline.history.CheckpointsHistoryPlugin
 import org.apache.spark.util.{JsonProtocol, JsonProtocolOptions}
 import org.apache.spark.util.kvstore.{InMemoryStore, RocksDB}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.checkpoint.{CheckpointStatus, RestoredCheckpoint}
-import io.snapline.spark.ui._
-import io.snapline.spark.ui.UiFixture._
-
-/** Events as Spark writes them into an event log and reads them back, and records in the store that the history server keeps on disk. */
+/** Events as Spark writes them into an event log and reads them back, and records in the store that the history server
+  * keeps on disk.
+  */
 class CheckpointEventsSpec extends AnyFunSuite {
   private val events: Seq[CheckpointEvent] = Seq(
     start("s"),

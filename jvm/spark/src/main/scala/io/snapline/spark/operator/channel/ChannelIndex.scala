@@ -4,9 +4,10 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.util.control.NonFatal
 
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.{DataType, StructType}
-import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods
+import org.json4s.JsonAST._
 
 import io.snapline.error.CheckpointDamaged
 
@@ -115,3 +116,61 @@ private[channel] object ChannelIndex {
     case other => throw new IllegalArgumentException(s"$name is $other")
   }
 }
+
+/** A micro-batch whose rows, or some of them, wait in the channel: blocks `firstBlock` until
+  * `firstBlock + blockRows.size`.
+  *
+  * @param schema
+  *   number of the rows' schema
+  * @param skip
+  *   rows of the first block that have been processed
+  * @param blockRows
+  *   rows in each block
+  */
+private[channel] final case class WaitingSegment(
+    segment: Segment,
+    schema: Int,
+    firstBlock: Long,
+    skip: Int,
+    blockRows: Seq[Int],
+    bytes: Long
+) {
+  def rowCount: Long = blockRows.map(_.toLong).sum - skip
+
+  /** Its rows in order. Each is good until the next is taken. */
+  def rows(fields: Int, content: Long => Array[Byte]): Iterator[UnsafeRow] =
+    blocks.iterator.zip(blockRows).zipWithIndex.flatMap { case ((block, rows), i) =>
+      RowBlock.rows(content(block), fields, rows, if (i == 0) skip else 0)
+    }
+
+  def blocks: Seq[Long] = blockRows.indices.map(firstBlock + _)
+
+  /** Without its first rows, and the blocks that are through with them. */
+  def after(processed: Long): (WaitingSegment, Seq[Long]) = {
+    var left = processed + skip
+    var gone = 0
+    while (gone < blockRows.size && left >= blockRows(gone)) {
+      left -= blockRows(gone)
+      gone += 1
+    }
+    val share = if (rowCount == 0) 0L else bytes * (rowCount - processed) / rowCount
+    val rest = copy(firstBlock = firstBlock + gone, skip = left.toInt, blockRows = blockRows.drop(gone), bytes = share)
+    (rest, blocks.take(gone))
+  }
+}
+
+/** What one micro-batch showed a function beside its rows.
+  *
+  * @param time
+  *   of the batch, ms
+  * @param watermark
+  *   ms; None without one
+  */
+final case class Segment(batch: Long, time: Long, watermark: Option[Long])
+
+/** What rows that wait are made of.
+  *
+  * @param key
+  *   where the key's columns stand, which say the partition of a row; None: nobody needs to know
+  */
+private[spark] final case class RowSchema(columns: StructType, key: Option[Seq[Int]])

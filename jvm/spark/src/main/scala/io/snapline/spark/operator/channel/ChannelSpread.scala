@@ -12,8 +12,9 @@ import io.snapline.error.IncompatibleState
 import io.snapline.spark.provider.StateFamily
 import io.snapline.state.{ColumnFamily, FamilyDescriptor}
 
-/** Takes rows that wait out of the channels of some partitions, and makes channels for others, where the rows' keys belong. What one micro-batch has left is one segment again,
-  * and every new channel has it, with rows or without: timers wait for it. Rows keep their order within an old partition, and so those of a key keep theirs.
+/** Takes rows that wait out of the channels of some partitions, and makes channels for others, where the rows' keys
+  * belong. What one micro-batch has left is one segment again, and every new channel has it, with rows or without:
+  * timers wait for it. Rows keep their order within an old partition, and so those of a key keep theirs.
   *
   * Owns a file for the blocks until `close`, since channels may be more than memory holds. One thread.
   *

@@ -6,11 +6,11 @@ import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSp
 import org.apache.spark.sql.types._
 
 import io.snapline.error.IncompatibleState
-import io.snapline.spark.operator.SchemaChange
+import io.snapline.spark.operator.state.SchemaChange
 import io.snapline.spark.provider.SnaplineStateStore
 
-/** Rows that micro-batches have left, raw and in order, in a column family of the partition's store: they are committed, snapshotted and recovered with the state they
-  * belong to. One task's, on its thread.
+/** Rows that micro-batches have left, raw and in order, in a column family of the partition's store: they are
+  * committed, snapshotted and recovered with the state they belong to. One task's, on its thread.
   *
   * @param rows
   *   as the query has them now

@@ -4,18 +4,19 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.util.control.NonFatal
 
-import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods
+import org.json4s.JsonAST._
 
 import io.snapline.error._
-import io.snapline.snapshot.{Frame, FrameReader, FrameWriter}
+import io.snapline.snapshot.format.{Frame, FrameReader, FrameWriter}
 import io.snapline.storage.CheckpointStorage
 
 /** What was noted of one partition in one micro-batch (docs/FORMAT.md section 12): `<batch>/<operator>-<partition>`.
   *
-  * A record is durable before its task ends, so that a sink has no output of a cut that a second run would not repeat. The first attempt of all to run the batch may make one when it
-  * stops early; every later attempt follows what it finds, or notes that it stopped nowhere. The name is taken by whoever is first: an attempt that
-  * was given up and still runs cannot say otherwise afterwards. The driver deletes the records of batches that no replay can reach.
+  * A record is durable before its task ends, so that a sink has no output of a cut that a second run would not repeat.
+  * The first attempt of all to run the batch may make one when it stops early; every later attempt follows what it
+  * finds, or notes that it stopped nowhere. The name is taken by whoever is first: an attempt that was given up and
+  * still runs cannot say otherwise afterwards. The driver deletes the records of batches that no replay can reach.
   */
 private[spark] final class CutRecords(storage: CheckpointStorage, batch: Long, operator: Long, partition: Int) {
   private val name = s"$batch/$operator-$partition"
@@ -91,7 +92,25 @@ private[spark] final class CutRecords(storage: CheckpointStorage, batch: Long, o
 
 private[spark] object CutRecords {
   private val BlockRows = 1 << 16
+}
 
-  /** Below `<checkpoint>/snapline`; there from the first start with unaligned checkpoints on. */
-  val Folder = "cuts"
+/** Where a partition's task stopped in a micro-batch. */
+private[operator] sealed trait CutRecord
+
+private[operator] object CutRecord {
+
+  /** Nowhere: all rows were processed, and no attempt may say anything else. */
+  case object Whole extends CutRecord
+
+  /** In the segment of an earlier batch, or at the very beginning of one; all that comes after waits too.
+    *
+    * @param processed
+    *   rows of it that were processed in this batch
+    */
+  final case class At(batch: Long, processed: Long) extends CutRecord
+
+  /** Among the batch's own rows: these wait. Their order is not said, because the shuffle brings them in another each
+    * time.
+    */
+  final case class Within(left: Seq[RowIdentity]) extends CutRecord
 }

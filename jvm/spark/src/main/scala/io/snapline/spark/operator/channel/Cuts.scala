@@ -2,7 +2,9 @@ package io.snapline.spark.operator.channel
 
 import io.snapline.error.IncompatibleState
 
-/** Decides where the task of one partition stops in a micro-batch, and sees that it stays so. Unless a kind says otherwise, it stops nowhere. One task's, on its thread. */
+/** Decides where the task of one partition stops in a micro-batch, and sees that it stays so. Unless a kind says
+  * otherwise, it stops nowhere. One task's, on its thread.
+  */
 abstract class Cuts {
 
   /** Whether a segment, and all after it, is left to the next batch before it has begun. */

@@ -10,16 +10,16 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.StateTooLarge
-import io.snapline.spark.operator.{KeyedSpec, TaskSetup}
-import io.snapline.spark.plugin.{Alignment, ChannelLimits, TaskBarrier}
+import io.snapline.spark.protocol.{Alignment, CheckpointFolder, ChannelLimits, TaskBarrier}
 import io.snapline.spark.provider.SnaplineStateStore
-import io.snapline.storage.HadoopCheckpointStorage
 
 /** What a task may do about rows for which there is no time, as the driver has said for its micro-batch. */
 object TaskCuts {
   private val log = LoggerFactory.getLogger(getClass)
 
-  /** The newest batch each partition has begun in this process: a batch that foreachBatch goes through twice is cut once. */
+  /** The newest batch each partition has begun in this process: a batch that foreachBatch goes through twice is cut
+    * once.
+    */
   private val begun = new ConcurrentHashMap[(String, Long, Int), java.lang.Long]
   private val ManyPartitions = 100000
 
@@ -28,10 +28,20 @@ object TaskCuts {
 
   /** @param waiting
     *   what the task begins with
+    * @param batchTime
+    *   ms since 1970
+    * @param stopsWithin
+    *   whether the function can be stopped between two rows of a key
     */
-  def of(store: StateStore, waiting: ChannelState, setup: TaskSetup, task: TaskContext): Cuts = store match {
+  def of(
+      store: StateStore,
+      waiting: ChannelState,
+      batch: Long,
+      batchTime: Long,
+      stopsWithin: Boolean,
+      task: TaskContext
+  ): Cuts = store match {
     case own: SnaplineStateStore =>
-      val batch = setup.batchId
       val run = StateInternals.runId(own.configuration)
       TaskBarrier.ofTask(run).fold[Alignment](Alignment.Aligned)(_.alignment) match {
         case Alignment.Aligned => Cuts.Never
@@ -42,22 +52,23 @@ object TaskCuts {
             Cuts.repeated(records(own, batch), committed = false, batch)
           } else if (isFull(waiting, own, limits)) Cuts.Never
           else {
-            val stopsWithin = setup.spec.mode == KeyedSpec.Element
-            new Cuts.Timed(new TimeBudget(timeLeft(budgetMs, setup.batchTime), stopsWithin), records(own, batch))
+            new Cuts.Timed(new TimeBudget(timeLeft(budgetMs, batchTime), stopsWithin), records(own, batch))
           }
       }
     case _ => Cuts.Never
   }
 
-  /** The time is that of the micro-batch, and runs since it was planned. A task that has to wait for a core, or whose clock is not the driver's, has half of it. */
+  /** The time is that of the micro-batch, and runs since it was planned. A task that has to wait for a core, or whose
+    * clock is not the driver's, has half of it.
+    */
   private def timeLeft(budgetMs: Long, batchTime: Long): Long = {
     val spent = System.currentTimeMillis() - batchTime
     budgetMs - math.max(0L, math.min(spent, budgetMs / 2))
   }
 
   private def records(store: SnaplineStateStore, batch: Long): CutRecords = {
-    val folder = new Path(new Path(store.id.checkpointRootLocation).getParent, s"snapline/${CutRecords.Folder}")
-    val storage = new HadoopCheckpointStorage(folder, store.configuration)
+    val root = new Path(store.id.checkpointRootLocation).getParent
+    val storage = CheckpointFolder.cutStorage(root, store.configuration)
     new CutRecords(storage, batch, store.id.operatorId, store.id.partitionId)
   }
 

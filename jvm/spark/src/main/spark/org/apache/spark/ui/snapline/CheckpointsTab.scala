@@ -6,7 +6,7 @@ import scala.xml.Node
 
 import jakarta.servlet.http.HttpServletRequest
 
-import io.snapline.spark.ui.{Page, Request}
+import io.snapline.spark.ui.page.{Page, Request}
 
 /** Our pages in the frame of Spark's. */
 private[spark] final class CheckpointsTab(ui: SparkUI, pages: Seq[Page]) extends SparkUITab(ui, "checkpoints") {

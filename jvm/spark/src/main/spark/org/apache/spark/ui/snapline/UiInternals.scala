@@ -1,11 +1,11 @@
 package org.apache.spark.ui
 package snapline
 
+import io.snapline.spark.ui.page.Page
+
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.SparkListenerEvent
 import org.apache.spark.util.kvstore.KVStore
-
-import io.snapline.spark.ui.Page
 
 /** What only Spark's own packages may ask a context. */
 object UiInternals {

@@ -2,7 +2,7 @@ package org.apache.spark.sql.execution.python.snapline
 
 import java.util.UUID
 
-import io.snapline.spark.SnaplineStateStoreProvider
+import io.snapline.spark.provider.SnaplineProvider
 
 import org.apache.spark.TaskContext
 import org.apache.spark.broadcast.Broadcast
@@ -20,7 +20,7 @@ private[snapline] final class BoundedStore(conf: Broadcast[SerializableConfigura
   def open(partition: Int): StateStore = {
     val folder = Utils.createTempDir()
     val sqlConf = new SQLConf
-    sqlConf.setConfString(SQLConf.STATE_STORE_PROVIDER_CLASS.key, classOf[SnaplineStateStoreProvider].getName)
+    sqlConf.setConfString(SQLConf.STATE_STORE_PROVIDER_CLASS.key, SnaplineProvider.ClassName)
     val id = StateStoreProviderId(StateStoreId(folder.getAbsolutePath, 0, partition), UUID.randomUUID())
     val configuration = new org.apache.hadoop.conf.Configuration(conf.value.value)
     configuration.set(StreamExecution.RUN_ID_KEY, id.queryRunId.toString)

@@ -1,7 +1,8 @@
 package org.apache.spark.sql.execution.python.snapline
 
-import io.snapline.spark.operator.{ChangeCounts, KeyedRows}
 import io.snapline.spark.operator.channel.ChannelState
+import io.snapline.spark.operator.state.ChangeCounts
+import io.snapline.spark.operator.task.KeyedRows
 
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.streaming.operators.stateful.{

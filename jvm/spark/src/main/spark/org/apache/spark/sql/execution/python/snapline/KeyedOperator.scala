@@ -1,6 +1,7 @@
 package org.apache.spark.sql.execution.python.snapline
 
-import io.snapline.spark.operator._
+import io.snapline.spark.operator.state.{KeyedFamilies, KeyedSpec, OperatorUid, SchemaHistory}
+import io.snapline.spark.operator.task.{BroadcastRows, EarliestTime, TaskSetup}
 
 import org.apache.hadoop.conf.Configuration
 
@@ -19,13 +20,15 @@ import org.apache.spark.sql.streaming.TimeMode
 import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.util.LongAccumulator
 
-/** The keyed operator. A kind of Spark's transformWithState in the eyes of its planner, which knows only its own stateful operators; what it runs is all its own.
-  * The node itself is [[KeyedProcessExec]], whose fields are those of a line of Spark.
+/** The keyed operator. A kind of Spark's transformWithState in the eyes of its planner, which knows only its own
+  * stateful operators; what it runs is all its own. The node itself is [[KeyedProcessExec]], whose fields are those of
+  * a line of Spark.
   *
-  * Of the two such operators of Spark it extends the one for the JVM, though it runs Python. A plan is copied a dozen times in each micro-batch, and every copy of the
-  * Python one resolves an encoder and registers its metrics: more than a quarter of the driver's time. Fields of encoders and processors are empty; the
-  * output is in `dataAttributes`, the order of a key's rows in `initialStateDataAttrs`, the broadcast stream, if there is one, in `initialState`, and the order of its
-  * rows in `initialStateGroupingAttrs`.
+  * Of the two such operators of Spark it extends the one for the JVM, though it runs Python. A plan is copied a dozen
+  * times in each micro-batch, and every copy of the Python one resolves an encoder and registers its metrics: more than
+  * a quarter of the driver's time. Fields of encoders and processors are empty; the output is in `dataAttributes`, the
+  * order of a key's rows in `initialStateDataAttrs`, the broadcast stream, if there is one, in `initialState`, and the
+  * order of its rows in `initialStateGroupingAttrs`.
   */
 private[snapline] trait KeyedOperator extends TransformWithStateExec {
   def function: KeyedFunction
@@ -41,7 +44,9 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
   override protected def stringArgs: Iterator[Any] =
     Iterator(function, groupingAttributes, order, output, timeMode, stateInfo, eventTimeWatermarkForEviction)
 
-  /** The name under which checkpoints know the operator, and by which the `statestore` reader knows how its state is laid out. */
+  /** The name under which checkpoints know the operator, and by which the `statestore` reader knows how its state is
+    * laid out.
+    */
   override def shortName: String = StatefulOperatorsUtils.TRANSFORM_WITH_STATE_IN_PYSPARK_EXEC_OP_NAME
 
   override def output: Seq[Attribute] = dataAttributes
@@ -53,7 +58,8 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
 
   override protected def otherCopyArgs: Seq[AnyRef] = Seq(function)
 
-  // A subclass of a case class equals its original unless it says otherwise, and is then dropped by tree transformations.
+  // A subclass of a case class equals its original unless it says otherwise, and is then dropped by tree
+  // transformations.
   override def canEqual(that: Any): Boolean = that.isInstanceOf[KeyedOperator]
 
   override def equals(that: Any): Boolean = that match {
@@ -83,7 +89,9 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
   override protected def withNewChildrenInternal(newLeft: SparkPlan, newRight: SparkPlan): TransformWithStateExec =
     copy(child = newLeft, initialState = newRight)
 
-  /** Rows come as the shuffle delivers them, unless an order was asked for; all rows of a key at once need them side by side. */
+  /** Rows come as the shuffle delivers them, unless an order was asked for; all rows of a key at once need them side by
+    * side.
+    */
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = {
     val columns = if (spec.grouped) groupingAttributes ++ order else order
     Seq(columns.map(SortOrder(_, Ascending)), Nil)

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.execution.python.snapline
 
-import io.snapline.spark.operator.KeyedSpec
+import io.snapline.spark.operator.state.KeyedSpec
 
 import org.apache.spark.api.python.PythonFunction
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
@@ -32,7 +32,9 @@ private[snapline] case class KeyedProcess(
   override protected def withNewChildInternal(newChild: LogicalPlan): KeyedProcess = copy(child = newChild)
 }
 
-/** The function and what the Python package declared of it; no expression, so that no rule of Spark takes it for one of its own. */
+/** The function and what the Python package declared of it; no expression, so that no rule of Spark takes it for one of
+  * its own.
+  */
 private[snapline] final class KeyedFunction(val python: PythonFunction, val spec: KeyedSpec) extends Serializable {
   override def toString: String = spec.toString
 }

@@ -3,13 +3,15 @@ package org.apache.spark.sql.execution.python.snapline
 import scala.jdk.CollectionConverters._
 
 import io.snapline.error.InvalidConfiguration
-import io.snapline.spark.operator.KeyedSpec
+import io.snapline.spark.operator.state.KeyedSpec
 
 import org.apache.spark.api.python.PythonFunction
 import org.apache.spark.sql
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, UpdateEventTimeWatermarkColumn}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  EventTimeWatermark, LogicalPlan, Project, UpdateEventTimeWatermarkColumn
+}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.classic.{DataFrame, Dataset, SparkSession}
@@ -42,7 +44,7 @@ object KeyedProcessApi {
       output(outputSchema),
       input.analyzed
     )
-    result(input, process, spec)
+    result(Seq(input), process, spec)
   }
 
   /** The same with a broadcast stream. */
@@ -68,7 +70,7 @@ object KeyedProcessApi {
       input.analyzed,
       rules.analyzed
     )
-    result(input, process, spec)
+    result(Seq(input, rules), process, spec)
   }
 
   private def keys(input: Input, names: java.util.List[String], spec: KeyedSpec): Seq[Attribute] = {
@@ -86,18 +88,38 @@ object KeyedProcessApi {
   private def output(schema: String): Seq[Attribute] =
     DataTypeUtils.toAttributes(DataType.fromJson(schema).asInstanceOf[StructType])
 
-  private def result(input: Input, process: LogicalPlan, spec: KeyedSpec): sql.DataFrame = {
+  private def result(inputs: Seq[Input], process: LogicalPlan, spec: KeyedSpec): sql.DataFrame = {
+    checkWatermark(inputs, spec)
     // As transformWithState hands a watermark on; the rows put out are checked against it.
     val plan = spec.outputEventTime.fold[LogicalPlan](process) { column =>
       UpdateEventTimeWatermarkColumn(UnresolvedAttribute.quoted(column), None, process)
     }
-    Dataset.ofRows(input.frame.sparkSession, plan)
+    Dataset.ofRows(inputs.head.frame.sparkSession, plan)
   }
+
+  /** A column may be the time of a row in a stream that has no watermark: event time then never moves. */
+  private def checkWatermark(inputs: Seq[Input], spec: KeyedSpec): Unit =
+    if (inputs.exists(_.frame.isStreaming) && !inputs.exists(_.hasWatermark)) {
+      val lateOutput = spec.lateOutput.map(name => s"The output $name for late rows, and no row would ever be late")
+      val state =
+        spec.states.find(_.eventTimeTtl).map(s => s"State ${s.name} lives in event time, and would never expire")
+      lateOutput.orElse(state).foreach { found =>
+        throw new InvalidConfiguration(
+          s"$found: the stream has no watermark.",
+          "give the DataFrame a watermark before key_by: withWatermark(\"time\", \"1 minute\")."
+        )
+      }
+    }
 
   /** A DataFrame, and its columns by name. */
   private final class Input(val frame: DataFrame, val analyzed: LogicalPlan) {
     def this(df: sql.DataFrame) =
       this(df.asInstanceOf[DataFrame], df.asInstanceOf[DataFrame].queryExecution.analyzed)
+
+    def hasWatermark: Boolean = analyzed.exists {
+      case _: EventTimeWatermark | _: UpdateEventTimeWatermarkColumn => true
+      case _ => false
+    }
 
     def attributes(names: java.util.List[String]): Seq[Attribute] = names.asScala.toSeq.map(attribute)
 

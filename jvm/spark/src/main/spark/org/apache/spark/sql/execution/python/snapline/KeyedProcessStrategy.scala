@@ -31,7 +31,9 @@ object KeyedProcessStrategy extends SparkStrategy {
     stateStoreCkptIds = None
   )
 
-  /** Before Spark has filled in what belongs to a micro-batch. A bounded table has its state and its time from here; a stream gets both from Spark. */
+  /** Before Spark has filled in what belongs to a micro-batch. A bounded table has its state and its time from here; a
+    * stream gets both from Spark.
+    */
   private def operator(
       function: KeyedFunction,
       keys: Seq[Attribute],

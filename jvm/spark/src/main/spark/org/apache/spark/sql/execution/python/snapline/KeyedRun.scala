@@ -2,9 +2,12 @@ package org.apache.spark.sql.execution.python.snapline
 
 import scala.collection.mutable
 
-import io.snapline.spark.operator._
 import io.snapline.spark.operator.channel.{Cuts, TaskCuts}
-import io.snapline.spark.plugin.{BroadcastChecks, BroadcastReport}
+import io.snapline.spark.operator.exchange.WorkerLink
+import io.snapline.spark.operator.state.{ChangeCounts, EntrySum, KeyedSpec, StateMigration}
+import io.snapline.spark.operator.task.{BroadcastRows, EarliestTime, LateRule, TaskSetup, TaskStage}
+import io.snapline.spark.protocol.{BroadcastChecks, BroadcastReport}
+import io.snapline.spark.settings.ExchangeLimits
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -57,7 +60,10 @@ private[snapline] final class KeyedRun(
     val partitions = if (setup.streaming) setup.partitions else context.numPartitions()
     val stage =
       new TaskStage(setup, store, counts, schemaOf, allocator, partition, partitions, () => startLink())
-    val cuts = if (setup.streaming) TaskCuts.of(store, stage.waiting, setup, context) else Cuts.Never
+    val stopsWithin = setup.spec.mode == KeyedSpec.Element
+    val cuts =
+      if (!setup.streaming) Cuts.Never
+      else TaskCuts.of(store, stage.waiting, setup.batchId, setup.batchTime, stopsWithin, context)
     val task = stage.open(rows, broadcast, lateRule(late), late, cuts)
     val emitted = operator.longMetric("numOutputRows")
     CompletionIterator[InternalRow, Iterator[InternalRow]](

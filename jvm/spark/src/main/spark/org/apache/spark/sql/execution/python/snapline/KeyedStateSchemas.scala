@@ -5,7 +5,7 @@ import java.util.UUID
 import scala.util.control.NonFatal
 
 import io.snapline.error.IncompatibleState
-import io.snapline.spark.operator.{KeyedFamily, SchemaChange, SchemaHistory, StateSpec}
+import io.snapline.spark.operator.state.{KeyedFamily, SchemaChange, SchemaHistory, StateSpec}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -20,7 +20,9 @@ import org.apache.spark.sql.execution.streaming.state.SchemaHelper.SchemaWriter
 /** The schema files of a keyed operator: Spark's files, and rules of our own for what may change between two runs. */
 private[snapline] object KeyedStateSchemas {
 
-  /** Checks the families against those of the run before, and writes a new schema file if something is new. Nothing is written if something does not fit. */
+  /** Checks the families against those of the run before, and writes a new schema file if something is new. Nothing is
+    * written if something does not fit.
+    */
   def evolve(
       info: StatefulOperatorStateInfo,
       hadoopConf: Configuration,
@@ -44,7 +46,9 @@ private[snapline] object KeyedStateSchemas {
     StateSchemaValidationResult(!same, if (same) before.last.toString else path.toString)
   }
 
-  /** The partitions of an operator without keys are its own: nothing of Spark's compares them with what the checkpoint has. */
+  /** The partitions of an operator without keys are its own: nothing of Spark's compares them with what the checkpoint
+    * has.
+    */
   def checkParallelism(
       info: StatefulOperatorStateInfo,
       hadoopConf: Configuration,

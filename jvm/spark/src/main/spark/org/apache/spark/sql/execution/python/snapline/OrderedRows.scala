@@ -5,8 +5,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
 import org.apache.spark.unsafe.types.ByteArray
 
-/** How the rows of a broadcast stream are put in order, on the driver, once for all partitions: by the columns asked for, then by all others that can be
-  * ordered, then by the bytes of the row. However they arrived, they are handed over in one order.
+/** How the rows of a broadcast stream are put in order, on the driver, once for all partitions: by the columns asked
+  * for, then by all others that can be ordered, then by the bytes of the row. However they arrived, they are handed
+  * over in one order.
   */
 private[snapline] final case class OrderedRows(columns: Seq[SortOrder]) extends BroadcastMode {
   override lazy val canonicalized: BroadcastMode = this

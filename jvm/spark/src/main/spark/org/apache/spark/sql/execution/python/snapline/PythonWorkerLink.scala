@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.collection.mutable
 
-import io.snapline.spark.operator.{Frame, WorkerLink}
+import io.snapline.spark.operator.exchange.{Frame, WorkerLink}
 
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.api.python._
@@ -17,8 +17,8 @@ import org.apache.spark.util.AccumulatorV2
 
 /** Runs a plain function in Spark's own Python worker and exchanges frames with it.
   *
-  * Spark starts, watches and reuses the worker and writes the task's head; the two streams behind that are ours. One thread, the task's. It never
-  * waits to write while the worker may be waiting for it to read.
+  * Spark starts, watches and reuses the worker and writes the task's head; the two streams behind that are ours. One
+  * thread, the task's. It never waits to write while the worker may be waiting for it to read.
   */
 private[snapline] final class PythonWorkerLink(
     function: PythonFunction,
@@ -126,7 +126,8 @@ private final class DuplexSocket(worker: PythonWorker) extends InputStream {
   private val arrived = mutable.Queue.empty[ByteBuffer]
   private var arrivedBytes = 0L
 
-  // Else the last packet of a frame waits up to 40 ms for the acknowledgement of the one before. A Unix socket has no such option.
+  // Else the last packet of a frame waits up to 40 ms for the acknowledgement of the one before. A Unix socket has no
+  // such option.
   if (worker.channel.supportedOptions().contains(StandardSocketOptions.TCP_NODELAY))
     worker.channel.setOption[java.lang.Boolean](StandardSocketOptions.TCP_NODELAY, true): Unit
 
@@ -154,7 +155,8 @@ private final class DuplexSocket(worker: PythonWorker) extends InputStream {
         pending.dropWhileInPlace(!_.hasRemaining): Unit
       }
     } catch {
-      // A worker that has failed reads no more. Why it failed is still to be read, and matters more than the broken pipe.
+      // A worker that has failed reads no more. Why it failed is still to be read, and matters more than the broken
+      // pipe.
       case e: IOException if !worker.channel.isOpen || Thread.currentThread().isInterrupted => throw e
       case _: IOException => pending.clear()
     }

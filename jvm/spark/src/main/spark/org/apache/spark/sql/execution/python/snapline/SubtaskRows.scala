@@ -4,8 +4,8 @@ import org.apache.spark.{Dependency, NarrowDependency, Partition, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** The rows of an operator without keys: partition i of the input belongs to partition i mod n of the operator. Nothing is shuffled, and a batch that is run again
-  * puts its rows where they were, as long as its input is split as before.
+/** The rows of an operator without keys: partition i of the input belongs to partition i mod n of the operator. Nothing
+  * is shuffled, and a batch that is run again puts its rows where they were, as long as its input is split as before.
   */
 private[snapline] final class SubtaskRows(@transient private var input: RDD[InternalRow], count: Int)
     extends RDD[InternalRow](input.context, Nil) {

@@ -26,14 +26,17 @@ object SessionInternals {
 
   def storeConf(session: SparkSession): StateStoreConf = StateStoreConf(session.sessionState.conf)
 
-  /** The session's settings, with those that a batch ran with: an entry of the offset log has them in its second line. */
+  /** The session's settings, with those that a batch ran with: an entry of the offset log has them in its second line.
+    */
   def settingsOfBatch(session: SparkSession, offsetMetadata: String): SQLConf = {
     val settings = session.sessionState.conf.clone()
     OffsetSeqMetadata.setSessionConf(OffsetSeqMetadata(offsetMetadata), settings)
     settings
   }
 
-  /** Plans the batch 0 of a query as if it had this checkpoint folder: Spark writes down its operators and the schemas of their states. */
+  /** Plans the batch 0 of a query as if it had this checkpoint folder: Spark writes down its operators and the schemas
+    * of their states.
+    */
   def planFirstBatch(
       session: SparkSession,
       query: DataFrame,

@@ -7,7 +7,9 @@ import jakarta.ws.rs.core.MediaType
 
 import io.snapline.spark.ui.{CheckpointsRest, CheckpointsStore}
 
-/** Beside Spark's own parts of the REST interface: below an application, and below an attempt of one in the history server. */
+/** Beside Spark's own parts of the REST interface: below an application, and below an attempt of one in the history
+  * server.
+  */
 @Path("/v1")
 private[v1] class CheckpointsRootResource extends ApiRequestContext {
   @Path("applications/{appId}/checkpoints")

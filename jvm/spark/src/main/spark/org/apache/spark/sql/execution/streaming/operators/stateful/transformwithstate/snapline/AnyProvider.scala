@@ -6,7 +6,8 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkExec
 import org.apache.spark.sql.internal.SQLConf
 
-/** Lets Spark's own transformWithState, in Scala and Python, run on Snapline's provider: Spark asks for its RocksDB provider by class name.
+/** Lets Spark's own transformWithState, in Scala and Python, run on Snapline's provider: Spark asks for its RocksDB
+  * provider by class name.
   *
   * Everything else of the operators stays Spark's. Where another provider is set, plans are left alone.
   */
@@ -22,9 +23,9 @@ final class AnyProviderRule(provider: String) extends ColumnarRule {
       }
 }
 
-/** `canEqual` and `equals` set the copy apart from the original, whichever side is asked: a tree that thinks them equal would keep the
-  * original. `makeCopy` is there because Spark looks for a constructor that takes every field; it asks when an exchange lies
-  * above, as in front of another stateful operator.
+/** `canEqual` and `equals` set the copy apart from the original, whichever side is asked: a tree that thinks them equal
+  * would keep the original. `makeCopy` is there because Spark looks for a constructor that takes every field; it asks
+  * when an exchange lies above, as in front of another stateful operator.
   */
 private final class AnyProviderTransformWithState(@transient private val exec: TransformWithStateExec)
     extends SameTransformWithState(exec) {

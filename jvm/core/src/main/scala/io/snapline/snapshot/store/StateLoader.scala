@@ -1,0 +1,94 @@
+package io.snapline.snapshot.store
+
+import io.snapline.error.{CheckpointDamaged, InternalError, StateNotFound}
+import io.snapline.snapshot.format.{Origin, StoreFolder, VersionRef}
+import io.snapline.snapshot.upload.BackdatedSnapshot
+import io.snapline.storage.{CheckpointStorage, LayeredStorage}
+
+/** Makes backends that hold a version of one store. Whoever gets one owns it.
+  *
+  * @param check
+  *   compares the origin of files read with the store's own
+  */
+private[snapshot] final class StateLoader(
+    store: StoreContext,
+    factory: BackendFactory,
+    check: Origin => Unit
+) {
+  import store.{clock, origin, storage}
+
+  /** Where changelogs of interval durability are. */
+  def own: CheckpointStorage =
+    store.near.map(_.storage).getOrElse {
+      throw new InternalError(s"The state in ${storage.location} has no folder for interval durability.")
+    }
+
+  def empty(version: Long): HeldState = {
+    // A first version written beside another provider's files would be lost among them.
+    val folder = StoreFolder.list(storage)
+    folder.refuseForeign()
+    folder.refs.foreach(ref => clock.observe(ref.uid))
+    new HeldState(version, factory.open(factory.newFolder(), restored = false), None)
+  }
+
+  /** @see [[VersionedState.load]] for the parameters */
+  def load(
+      version: Long,
+      uid: Option[String],
+      interval: Boolean,
+      base: Option[VersionRef],
+      ahead: Option[VersionRef]
+  ): HeldState = {
+    val backdated = ahead.map(new BackdatedSnapshot(storage, clock, origin).write(_, version).uid)
+    val restored = bringBack(version, backdated.orElse(uid), interval)
+    forCoordinator(adopt(restored), interval, base)
+  }
+
+  /** The state that storage would give, if somebody left it open. */
+  def takeOver(
+      leftOpen: LeftOpen,
+      version: Long,
+      uid: Option[String],
+      interval: Boolean,
+      base: Option[VersionRef]
+  ): Option[HeldState] =
+    leftOpen.take(isWanted(_, version, uid)).map { left =>
+      try {
+        check(left.origin)
+        left.held.ref.foreach(ref => clock.observe(ref.uid))
+        forCoordinator(left.held, interval, base)
+      } catch { case e: Throwable => left.close(); throw e }
+    }
+
+  /** Without an id the latest attempt counts, and another executor may have made one since. */
+  private def isWanted(ref: VersionRef, version: Long, uid: Option[String]): Boolean = ref.version == version && {
+    uid.fold(StoreFolder.list(storage).candidates(version).headOption.contains(ref))(_ == ref.uid)
+  }
+
+  def loadFrom(snapshotVersion: Long, snapshotUid: Option[String], version: Long, uid: Option[String]): HeldState =
+    adopt(restoring(storage).restoreFrom(snapshotVersion, snapshotUid, version, uid))
+
+  private def bringBack(version: Long, uid: Option[String], interval: Boolean): Restored =
+    if (!interval) restoring(storage).restore(version, uid)
+    else {
+      val layered = new LayeredStorage(own, storage)
+      try restoring(layered).restore(version, uid)
+      catch {
+        // A snapshot that ended meanwhile took the changelogs it covers along; it is there now.
+        case _: StateNotFound | _: CheckpointDamaged => restoring(layered).restore(version, uid)
+      }
+    }
+
+  private def restoring(from: CheckpointStorage) = new StateRestore(from, factory, check)
+
+  private def adopt(restored: Restored): HeldState = {
+    restored.seen.foreach(ref => clock.observe(ref.uid))
+    new HeldState(restored.ref.version, restored.backend, Some(restored))
+  }
+
+  /** The coordinator may delete files that it was not told of, so the next snapshot must not reuse them. */
+  private def forCoordinator(held: HeldState, interval: Boolean, base: Option[VersionRef]): HeldState = {
+    if (interval) held.reuseOnlyOf(base)
+    held
+  }
+}

@@ -1,0 +1,86 @@
+package io.snapline.spark.coordinator
+
+import io.snapline.checkpoint.coordinator.CheckpointCoordinator
+import io.snapline.checkpoint.NamedFile
+import io.snapline.spark.protocol.{Alignment, CheckpointFolder}
+
+/** Which of a query's batches have run before, and how the tasks of each treat rows for which there is no time. Guarded
+  * by its owner.
+  *
+  * @param first
+  *   of batches that run for the first time
+  */
+private[spark] final class BatchAlignment(folder: CheckpointFolder, first: Alignment) {
+  private var replays = false
+  private var unfinished = -1L
+
+  /** Of the batch that is run again. */
+  private var repeated: Alignment = Alignment.Aligned
+
+  def replay(committed: Boolean): Unit = {
+    replays = true
+    repeated = again(committed)
+  }
+
+  def goOn(unfinished: Long): Unit = {
+    replays = false
+    this.unfinished = unfinished
+    repeated = if (unfinished < 0) Alignment.Aligned else again(committed = false)
+  }
+
+  /** Where it was cut before it is cut again. */
+  private def again(committed: Boolean): Alignment =
+    if (folder.mayHaveCuts) Alignment.Repeated(committed) else Alignment.Aligned
+
+  def isReplaying: Boolean = replays
+
+  def isUnfinished(batch: Long): Boolean = batch == unfinished
+
+  /** @param savepoint
+    *   one is to be taken at its barrier: it stands for itself, so that, as with Flink, nothing may wait
+    */
+  def of(batch: Long, savepoint: Boolean): Alignment =
+    if (replays || isUnfinished(batch)) repeated
+    else if (savepoint) Alignment.Aligned
+    else first
+
+  /** Forgets where batches below this one were cut: no replay can reach them any more. */
+  def purge(batch: Long): Unit = if (first != Alignment.Aligned) folder.purgeCuts(batch)
+}
+
+/** The checkpoint that a query's runs are restored from, if any: the stores of its version load what it names. Guarded
+  * by its owner.
+  */
+private[spark] final class BaseCheckpoint(folder: CheckpointFolder) {
+  private var restored: Option[Long] = None
+
+  /** Whose handles the stores' folders have by now. */
+  private var unmerged: Option[Long] = None
+
+  def id: Option[Long] = restored
+
+  /** @param checkpoint 0: stores load whatever is durable */
+  def from(checkpoint: Long): Unit = {
+    restored = Some(checkpoint).filter(_ > 0)
+    unmerged = None
+  }
+
+  /** Where its stores find their handles. */
+  def path: Option[String] = restored.map(folder.metadataPath)
+
+  /** As long as it is there: a store that is opened later, on an executor that is new, must not look for one that was
+    * subsumed.
+    */
+  def pathIfRetained(coordinator: CheckpointCoordinator): Option[String] =
+    path.filter(_ => (coordinator.retained ++ coordinator.savepoints).exists(c => restored.contains(c.id)))
+
+  /** Before anything that counts is built on what only the coordinator can find.
+    *
+    * @param isNamed
+    *   by a checkpoint: one that was about to be complete when its run ended may still become so
+    */
+  def unmerge(isNamed: NamedFile => Boolean): Unit = restored.filterNot(unmerged.contains).foreach { checkpoint =>
+    folder.unmerge(folder.read(checkpoint), isNamed)
+    unmerged = Some(checkpoint)
+  }
+}

@@ -1,0 +1,73 @@
+package io.snapline.spark.operator.state
+
+import java.nio.ByteBuffer
+
+import org.apache.spark.sql.types.StructType
+
+import io.snapline.spark.operator.exchange.{ByteBudget, Frame, FrameBuilder}
+
+/** Answers for `apply_to_keyed_state`: all keys that have a state, page by page, each page with that state and slots of
+  * its own.
+  */
+final class KeyScan(
+    key: StructType,
+    exchanges: Seq[StateExchange],
+    access: StateAccess,
+    pageKeys: Int,
+    endEpoch: () => Unit
+) extends AutoCloseable {
+  // The same part as of a chunk of rows, which is described there.
+  private val writer = access.writer(Frame.KeysPart, key)
+  private var found: EpochKeys = _
+  private var at = 0
+  private val page = new NewKeys
+
+  /** None: the worker wants no more. What it changed in the page before is in the store by now. */
+  def answer(request: Frame): Option[Array[ByteBuffer]] = {
+    val exchange = exchanges(request.long("state").toInt)
+    endEpoch()
+    if (request.flag("close")) {
+      found = null
+      None
+    } else {
+      if (!request.flag("next")) begin(exchange.spec)
+      val answer = new FrameBuilder(Frame.Fetched)
+      gather()
+      val rows = exchange.lookUp(page, page.until, new ByteBudget(access.pageBytes))
+      page.cut(rows)
+      at += rows
+      writer.flushFirst(rows, answer)
+      exchange.send(page, rows, answer)
+      Some(answer.build(s"""{"request":${request.long("request")},"more":${at < found.size}}"""))
+    }
+  }
+
+  /** The keys of the next page, of which not all may have room for their state. */
+  private def gather(): Unit = {
+    page.clear()
+    var bytes = 0L
+    while (page.until < pageKeys && at + page.until < found.size && bytes < access.pageBytes) {
+      val key = found(at + page.until)
+      bytes += key.getSizeInBytes
+      access.keys.slotOf(key)
+      writer.write(key)
+      page.add(page.until)
+    }
+  }
+
+  /** Gathers the keys first, so that what the function writes cannot disturb the scan. */
+  private def begin(spec: StateSpec): Unit = {
+    found = new EpochKeys
+    at = 0
+    val entries =
+      if (spec.kind == StateSpec.ListKind) access.store.iteratorWithMultiValues(spec.name)
+      else access.store.iterator(spec.name)
+    try entries.foreach { entry =>
+        val stored = entry.key
+        found.slotOf(if (spec.kind == StateSpec.MapKind) stored.getStruct(0, key.length) else stored): Unit
+      }
+    finally entries.close()
+  }
+
+  override def close(): Unit = writer.close()
+}

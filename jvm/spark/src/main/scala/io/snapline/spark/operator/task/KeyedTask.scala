@@ -1,0 +1,244 @@
+package io.snapline.spark.operator.task
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}
+
+import io.snapline.error.InternalError
+import io.snapline.spark.operator.channel.RowLimit
+import io.snapline.spark.operator.exchange.{Frame, FrameBuilder, WorkerLink}
+import io.snapline.spark.operator.state.{KeyScan, OperatorStates, StateAccess, StateExchange, Timers}
+
+/** The rows and timers of one micro-batch in a task of the keyed operator: feeds the worker, applies what it changed,
+  * hands on what it emits. Order: docs/notes/003-keyed-process.md.
+  *
+  * @param limit
+  *   how many rows there is time for
+  * @param isLast
+  *   whether the worker is done afterwards; if not, it can be set up again
+  */
+final class KeyedTask(
+    val setup: TaskSetup,
+    link: WorkerLink,
+    feed: Feed,
+    exchanges: Seq[StateExchange],
+    timers: Timers,
+    access: StateAccess,
+    operator: OperatorStates,
+    lateOutput: mutable.Queue[InternalRow],
+    limit: RowLimit,
+    isLast: Boolean,
+    partition: Int,
+    partitions: Int
+) extends KeyedRows
+    with AutoCloseable {
+  import KeyedTask._
+
+  private val keys = access.keys
+  private val output = access.reader(Frame.OutputPart, setup.output)
+  private val timerChanges = access.reader(Frame.TimerChangesPart, Timers.changed)
+  private val changes = exchanges.map(e => access.reader(Frame.changesPart(e.index), e.changed))
+  private val keyScan =
+    new KeyScan(setup.key, exchanges, access, setup.limits.chunkRows, () => feed.endEpoch())
+  private val requests = exchanges.map(e => access.reader(Frame.statePart(e.index), e.sent))
+  private val toRow = UnsafeProjection.create(setup.output.zipWithIndex.map { case (field, i) =>
+    BoundReference(i, field.dataType, nullable = true)
+  })
+
+  private val dueEvent = setup.watermark.getOrElse(Long.MinValue)
+  private val dueProcessing = setup.dueProcessingTime
+
+  private var phase: Phase = Rows
+  private var emitted: java.util.Iterator[InternalRow] = java.util.Collections.emptyIterator()
+  private var underWay = 0
+
+  /** Of those under way, the first so many are rows. */
+  private var rowChunks = 0
+  private var epochEnding = false
+  private var ended = false
+  private var closed = false
+  private var nextRow: InternalRow = _
+
+  override def metrics: Map[String, Long] = reported
+  override def epochs: Long = epochCount
+  private var reported: Map[String, Long] = Map.empty
+  private var epochCount = 0L
+
+  /** Whether rows, or timers alone, were left. */
+  def hasStopped: Boolean = stopped
+
+  /** How many rows were processed, and those that were not. */
+  def taken: Long = feed.taken - limit.returned.size
+  def rest: Iterator[InternalRow] = limit.returned.iterator ++ feed.rest
+
+  private var stopped = false
+
+  start()
+
+  private def start(): Unit = {
+    val frame = new FrameBuilder(Frame.Setup)
+    feed.writers.foreach(_.describe(frame))
+    output.describe(frame)
+    timerChanges.describe(frame)
+    changes.foreach(_.describe(frame))
+    exchanges.foreach(_.describe(frame))
+    operator.describe(frame)
+    link.send(frame.build(setup.describe(partition, partitions, limit.timeLeftMs)))
+  }
+
+  override def hasNext: Boolean = {
+    if (nextRow == null) nextRow = advance()
+    nextRow != null
+  }
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException
+    val row = nextRow
+    nextRow = null
+    row
+  }
+
+  private def advance(): InternalRow = {
+    while (!ended || emitted.hasNext || lateOutput.nonEmpty) {
+      if (emitted.hasNext) return toRow(emitted.next())
+      if (lateOutput.nonEmpty) return lateOutput.dequeue()
+      send()
+      receive()
+    }
+    null
+  }
+
+  /** Sends what may be sent now. While an epoch ends nothing may: the store must not be read before the changes are in
+    * it.
+    */
+  private def send(): Unit =
+    while (!epochEnding && underWay < Window && phase != Ending) phase match {
+      case Rows if stopped || feed.hasRows && feed.mayStop && limit.next(1) == 0 => stop()
+      case Rows if feed.hasRows =>
+        val (frame, meta, end) = feed.next(limit)
+        rowChunks += 1
+        ship(frame, meta, end)
+      case Rows if limit.waitsAtEnd => stop()
+      case Rows => phase = Firing
+      case Firing => if (setup.spec.keyed) fire() else finish()
+      case Ending => ()
+    }
+
+  /** What the worker holds comes back first. */
+  private def stop(): Unit = {
+    stopped = true
+    if (feed.epochIsOpen) {
+      val (frame, meta) = feed.last()
+      ship(frame, meta, end = true)
+    } else finish()
+  }
+
+  /** A round of timers, those of event time first; a callback may make one of either kind due, so that rounds go on
+    * until there is none.
+    */
+  private def fire(): Unit = {
+    val event = timers.take(Timers.EventTime, dueEvent, setup.limits.chunkRows)
+    val round =
+      if (event.isEmpty) timers.take(Timers.ProcessingTime, dueProcessing, setup.limits.chunkRows) else event
+    if (round.isEmpty) finish()
+    else {
+      val (frame, meta, sent) = feed.timers(round, (dueEvent, dueProcessing))
+      timers.giveBack(round, sent.timers.length)
+      ship(frame, meta, end = true)
+    }
+  }
+
+  private def ship(frame: FrameBuilder, meta: String, end: Boolean): Unit = {
+    link.send(frame.build(meta))
+    underWay += 1
+    epochEnding = end
+  }
+
+  private def finish(): Unit = {
+    link.send(new FrameBuilder(Frame.End).build(s"""{"more":${!isLast}}"""))
+    if (isLast) link.finish()
+    phase = Ending
+  }
+
+  private def receive(): Unit = {
+    val frame = link.receive()
+    if (frame == null) ended = true
+    else
+      frame.kind match {
+        case Frame.Output => emitted = output.read(frame, 0).rowIterator()
+        case Frame.Changes => (0 until frame.parts).foreach(change(frame, _))
+        case Frame.Done =>
+          underWay -= 1
+          if (rowChunks > 0) {
+            rowChunks -= 1
+            val left = frame.long("left").toInt
+            limit.through(left)
+            if (left > 0) stopped = true
+          }
+          feed.held = frame.long("held")
+        case Frame.EpochDone =>
+          feed.endEpoch()
+          epochCount += 1
+          epochEnding = false
+        case Frame.Fetch => fetch(frame)
+        case Frame.Finished =>
+          reported = frame.numbers("metrics")
+          ended = !isLast
+        case other => throw new InternalError(s"The worker sent a frame of kind $other.")
+      }
+  }
+
+  private def change(frame: Frame, part: Int): Unit =
+    if (frame.id(part) == Frame.TimerChangesPart) timers.change(timerChanges.read(frame, part), keys)
+    else if (operator.has(frame.id(part))) operator.change(frame, part)
+    else {
+      val index = frame.id(part) - Frame.changesPart(0)
+      exchanges(index).change(changes(index).read(frame, part))
+    }
+
+  private def fetch(frame: Frame): Unit =
+    if (frame.text("what") == "keys") keyScan.answer(frame).foreach(link.send)
+    else fetchState(frame)
+
+  private def fetchState(frame: Frame): Unit = {
+    val request = frame.long("request")
+    val exchange = exchanges(frame.long("state").toInt)
+    if (frame.flag("close")) exchange.closeRequest(request)
+    else {
+      val answer = new FrameBuilder(Frame.Fetched)
+      val slot = frame.long("slot").toInt
+      frame.text("what") match {
+        case "scan" =>
+          val more = exchange.fetchPage(request, slot, answer)
+          link.send(answer.build(s"""{"request":$request,"more":$more}"""))
+        case _ =>
+          val wanted = if (frame.parts == 0) null else requests(exchange.index).read(frame, 0)
+          val answered = exchange.fetchEntries(slot, wanted, answer)
+          link.send(answer.build(s"""{"request":$request,"answered":$answered}"""))
+      }
+    }
+  }
+
+  override def close(): Unit = if (!closed) {
+    closed = true
+    feed.writers.foreach(_.close())
+    output.close()
+    timerChanges.close()
+    (changes ++ requests).foreach(_.close())
+    exchanges.foreach(_.close())
+    keyScan.close()
+    operator.close()
+  }
+}
+
+private object KeyedTask {
+
+  /** Chunks under way: the worker has one in hand while the next is made. */
+  val Window = 2
+
+  sealed trait Phase
+  case object Rows extends Phase
+  case object Firing extends Phase
+  case object Ending extends Phase
+}

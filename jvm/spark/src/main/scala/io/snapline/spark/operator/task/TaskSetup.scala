@@ -1,0 +1,85 @@
+package io.snapline.spark.operator.task
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal, UnsafeProjection}
+import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
+import org.json4s.JsonAST._
+import org.json4s.jackson.JsonMethods
+
+import io.snapline.spark.operator.state.{KeyedFamilies, KeyedFamily, KeyedSpec, SchemaHistory}
+import io.snapline.spark.settings.ExchangeLimits
+import org.apache.spark.sql.execution.streaming.state.snapline.GroupingKeys
+
+/** What every task of a keyed operator is told by the driver.
+  *
+  * @param keyOrdinals
+  *   where the key's columns stand among the input's
+  * @param watermark
+  *   ms; None without one, Long.MaxValue at the end of bounded input
+  * @param eventTime
+  *   the input column that carries the watermark
+  * @param histories
+  *   of the states whose schema has changed in the life of the checkpoint
+  * @param partitions
+  *   of the operator; of a bounded table the task knows
+  */
+final case class TaskSetup(
+    spec: KeyedSpec,
+    input: Seq[Attribute],
+    keyOrdinals: Seq[Int],
+    output: StructType,
+    batchId: Long,
+    batchTime: Long,
+    watermark: Option[Long],
+    eventTime: Option[Int],
+    timeZone: String,
+    streaming: Boolean,
+    limits: ExchangeLimits,
+    histories: Seq[SchemaHistory],
+    partitions: Int = 1
+) {
+  val key: StructType = if (spec.keyed) fields(keyOrdinals.map(input)) else TaskSetup.subtask
+
+  /** The key of a row; without keys all rows of a partition have one. */
+  def keyOf(partition: Int): UnsafeProjection =
+    if (spec.keyed) UnsafeProjection.create(keyOrdinals.map(at => GroupingKeys.of(input(at))), input)
+    else UnsafeProjection.create(Seq[Expression](Literal(partition)))
+
+  private def fields(attributes: Seq[Attribute]): StructType =
+    StructType(attributes.map(a => StructField(a.name, a.dataType, a.nullable)))
+
+  /** Timers in processing time are due up to here; all of them at the end of bounded input. */
+  def dueProcessingTime: Long = if (streaming) batchTime else Long.MaxValue
+
+  def inputSchema: StructType = fields(input)
+
+  def families: Seq[KeyedFamily] = KeyedFamilies.of(spec, key)
+
+  /** The meta of SETUP.
+    *
+    * @param timeLeftMs
+    *   for the rows; None: as long as they take
+    */
+  def describe(partition: Int, partitions: Int, timeLeftMs: Option[Long]): String = JsonMethods.compact(
+    JObject(
+      "protocol" -> JInt(1),
+      "mode" -> JString(spec.mode),
+      "batch_id" -> JInt(batchId),
+      "batch_time_ms" -> JInt(batchTime),
+      "watermark_ms" -> watermark.fold[JValue](JNull)(JInt(_)),
+      "partition" -> JInt(partition),
+      "partitions" -> JInt(partitions),
+      "time_zone" -> JString(timeZone),
+      "streaming" -> JBool(streaming),
+      "event_time_column" -> eventTime.fold[JValue](JNull)(JInt(_)),
+      "max_prefetch" -> JInt(limits.maxPrefetch),
+      "chunk_bytes" -> JInt(limits.chunkBytes),
+      "time_left_ms" -> timeLeftMs.fold[JValue](JNull)(JInt(_))
+    )
+  )
+}
+
+object TaskSetup {
+
+  /** In the place of a key where there is none: the number of the partition. */
+  val subtask: StructType = new StructType().add("subtask", IntegerType, nullable = false)
+}

@@ -1,0 +1,83 @@
+package io.snapline.spark.protocol
+
+import java.util.UUID
+
+import org.apache.spark.TaskContext
+
+import io.snapline.error.InternalError
+
+/** What the driver decided about the micro-batch a task belongs to; it travels as a local property of the stream's
+  * thread.
+  *
+  * @param run
+  *   of the query: a thread that inherited the property has no part in it
+  * @param replays
+  *   whether the batch rebuilds state, and a run of its own follows for the next one
+  * @param interval
+  *   whether changes may stay on the executor until the next checkpoint
+  * @param checkpoint
+  *   to be taken of the version this batch makes
+  * @param owed
+  *   to be taken of that version or a later one, by the stores of operators that may be ahead; `checkpoint` is for the
+  *   others
+  * @param mayBeAhead
+  *   those operators
+  * @param awaited
+  *   the oldest version that a checkpoint in progress is of: no `_metadata` names its files yet, and they are to stay
+  * @param restore
+  *   path of the `_metadata` this run goes on from
+  * @param merged
+  *   whether handles of the query may lie in merged files, whatever it is set to now
+  * @param alignment
+  *   what becomes of rows for which there is no time
+  */
+final case class TaskBarrier(
+    run: UUID,
+    replays: Boolean,
+    interval: Boolean,
+    checkpoint: Option[Long],
+    owed: Option[Long],
+    mayBeAhead: Set[Long],
+    awaited: Option[Long],
+    restore: Option[String],
+    merged: Boolean,
+    alignment: Alignment
+) {
+  def text: String = Seq(
+    run.toString,
+    replays.toString,
+    interval.toString,
+    checkpoint.fold("")(_.toString),
+    owed.fold("")(_.toString),
+    mayBeAhead.mkString(","),
+    awaited.fold("")(_.toString),
+    merged.toString,
+    alignment.text,
+    restore.getOrElse("")
+  ).mkString("|")
+}
+
+object TaskBarrier {
+  val Property = "snapline.barrier"
+
+  /** None for every query that was not started with a coordinator. */
+  def ofTask(run: UUID): Option[TaskBarrier] =
+    Option(TaskContext.get()).flatMap(task => Option(task.getLocalProperty(Property))).map(parse).filter(_.run == run)
+
+  private[spark] def parse(text: String): TaskBarrier = text.split("\\|", 10) match {
+    case Array(run, replays, interval, checkpoint, owed, ahead, awaited, merged, alignment, restore) =>
+      TaskBarrier(
+        UUID.fromString(run),
+        replays.toBoolean,
+        interval.toBoolean,
+        checkpoint.toLongOption,
+        owed.toLongOption,
+        ahead.split(',').flatMap(_.toLongOption).toSet,
+        awaited.toLongOption,
+        Some(restore).filter(_.nonEmpty),
+        merged.toBoolean,
+        Alignment.parse(alignment)
+      )
+    case _ => throw new InternalError(s"$text is no barrier.")
+  }
+}

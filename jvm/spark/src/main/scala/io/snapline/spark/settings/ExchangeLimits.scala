@@ -1,0 +1,63 @@
+package io.snapline.spark.settings
+
+import io.snapline.error.StateTooLarge
+
+/** Bounds of what is under way and of what the worker holds.
+  *
+  * @param maxKeys
+  *   keys of an epoch
+  * @param maxBytes
+  *   bytes of state the worker holds in an epoch
+  * @param chunkRows
+  *   rows that travel together
+  * @param arrowChunkRows
+  *   the same for `process_arrow`
+  * @param maxPrefetch
+  *   entries of one list or map that are sent ahead
+  * @param chunkBytes
+  *   bytes of rows, and bytes of state, that travel together; what is larger by itself travels alone
+  */
+final case class ExchangeLimits(
+    maxKeys: Int,
+    maxBytes: Long,
+    chunkRows: Int,
+    arrowChunkRows: Int,
+    maxPrefetch: Int,
+    chunkBytes: Long = ExchangeLimits.MostBytes
+)
+
+object ExchangeLimits {
+  private val Prefix = "spark.snapline.python."
+  val MaxKeys: String = Prefix + "cache.max-keys"
+  val MaxBytes: String = Prefix + "cache.max-bytes"
+  val ChunkRows: String = Prefix + "chunk-rows"
+  val ArrowChunkRows: String = Prefix + "arrow.chunk-rows"
+  val MaxPrefetch: String = Prefix + "max-prefetch"
+
+  val names: Set[String] = Set(MaxKeys, MaxBytes, ChunkRows, ArrowChunkRows, MaxPrefetch)
+
+  /** Of one row, or of one value of a state: a frame is one array, and so is a column of Arrow, which doubles as it
+    * grows.
+    */
+  val MostBytes: Long = 256L << 20
+
+  def tooLarge(what: String, bytes: Long): StateTooLarge = new StateTooLarge(
+    s"$what of $bytes bytes, where at most $MostBytes can travel between Spark and Python.",
+    "make it smaller: keep large things in files and their names in rows; split a large value into a list or a map."
+  )
+
+  /** @param arrowBytes
+    *   what Spark allows a batch of Arrow: spark.sql.execution.arrow.maxBytesPerBatch
+    */
+  def read(get: String => Option[String], arrowBytes: Long): ExchangeLimits = {
+    val values = new SettingValues(names.flatMap(name => get(name).map(name -> _)).toMap)
+    ExchangeLimits(
+      maxKeys = values.number(MaxKeys, 200000, 1, 100000000),
+      maxBytes = values.size(MaxBytes, 64L << 20, 1L << 20, 1L << 40),
+      chunkRows = values.number(ChunkRows, 10000, 1, 1000000),
+      arrowChunkRows = values.number(ArrowChunkRows, 200000, 1, 10000000),
+      maxPrefetch = values.number(MaxPrefetch, 1000, 0, 1000000),
+      chunkBytes = math.min(arrowBytes, MostBytes)
+    )
+  }
+}

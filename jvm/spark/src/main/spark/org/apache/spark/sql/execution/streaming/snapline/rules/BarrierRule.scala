@@ -1,0 +1,51 @@
+package org.apache.spark.sql.execution.streaming
+package snapline.rules
+
+import io.snapline.spark.coordinator.{Checkpointing, PlannedBatch, PlannedOperator}
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
+
+/** Sees the plan of every micro-batch on the stream's own thread, before its tasks start: the place to decide whether
+  * its end is the barrier of a checkpoint. Changes no plan.
+  */
+object BarrierRule extends ColumnarRule {
+  override def preColumnarTransitions: Rule[SparkPlan] = plan => {
+    val writers = writersIn(plan, feedsState = false)
+    writers.headOption.foreach { case (first, _) =>
+      val info = first.getStateInfo
+      val operators = writers.map { case (writer, feedsState) => operator(writer, feedsState) }
+      val batch = PlannedBatch(info.checkpointLocation, info.queryRunId, info.storeVersion, operators)
+      Checkpointing.planned(batch, plan.session)
+    }
+    plan
+  }
+
+  /** From the sink down, and whether there is another one above each. */
+  private def writersIn(plan: SparkPlan, feedsState: Boolean): Seq[(StateStoreWriter, Boolean)] = {
+    val here = Option(plan).collect {
+      case writer: StateStoreWriter if writer.stateInfo.exists(isOfBatch) => (writer, feedsState)
+    }
+    here.toSeq ++ plan.children.flatMap(writersIn(_, feedsState || here.isDefined))
+  }
+
+  /** A bounded query has no checkpoint folder, and a plan that is only explained has none that is one. */
+  private def isOfBatch(info: StatefulOperatorStateInfo): Boolean =
+    info.checkpointLocation.nonEmpty && new Path(info.checkpointLocation).isAbsolute
+
+  /** An operator over all rows has one partition, whatever the number of shuffle partitions. */
+  private def operator(writer: StateStoreWriter, feedsState: Boolean): PlannedOperator = {
+    val planned = writer.asInstanceOf[SparkPlan].outputPartitioning.numPartitions
+    val info = writer.getStateInfo
+    PlannedOperator(
+      info.operatorId,
+      writer.shortName,
+      if (planned > 0) planned else info.numPartitions,
+      writer.stateStoreNames,
+      feedsState
+    )
+  }
+}

@@ -1,0 +1,1 @@
+"""Recovery of a query from a checkpoint: its choice, and the exact replay of the batches since."""

@@ -1,0 +1,186 @@
+"""What a start does first: the state of a query is brought to the newest batch that was committed."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from snapline.errors import CheckpointDamaged
+from snapline.folder.hadoop_files import HadoopFiles
+from snapline.folder.interval_mark import INTERVAL_MARK, durable_before
+from snapline.folder.journal import NO_CHECKPOINT, CheckpointRef
+from snapline.folder.metadata import CheckpointMetadata, read_checkpoint
+from snapline.folder.operator_metadata import prune_operator_metadata
+from snapline.plan.plan_checks import find_obstacles, keeps_state, warn_of
+from snapline.recovery.choice import CheckpointChoice
+from snapline.recovery.recovery import Recovery
+from snapline.recovery.replay import BatchReplay
+from snapline.recovery.report import RecoveryReport
+from snapline.recovery.sink_log import SinkLog
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_FORMAT_VERSION = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+# Spark's folder of an operator's state; there from the first batch of a query that keeps some.
+_STATE = "state"
+_DAMAGED = f"[{CheckpointDamaged.code}]"
+
+_log = logging.getLogger(__name__)
+
+
+class StateRecovery:
+    """Chooses what a query's state is recovered from, and has it recovered. No query may run.
+
+    Args:
+        driver: the coordinator in the JVM, which must have claimed the folder before :meth:`run`.
+        recovery: moves the entries of the logs.
+        replay: runs single batches.
+        prefer_checkpoint: as in the query's configuration.
+    """
+
+    def __init__(
+        self,
+        writer: DataStreamWriter,
+        files: HadoopFiles,
+        sink: SinkLog,
+        driver: Any,
+        recovery: Recovery,
+        replay: BatchReplay,
+        *,
+        prefer_checkpoint: bool,
+    ) -> None:
+        self._writer = writer
+        self._files = files
+        self._sink = sink
+        self._driver = driver
+        self._recovery = recovery
+        self._replay = replay
+        self._prefer_checkpoint = prefer_checkpoint
+        self._choice = CheckpointChoice(files)
+        self._restored: CheckpointRef | None = None
+
+    def chosen(self, number: int) -> CheckpointRef:
+        """The checkpoint that a person names.
+
+        Raises:
+            SnaplineError: it will not do.
+        """
+        return self._choice.by_number(number).ref
+
+    def run(self, chosen: CheckpointRef | None = None) -> RecoveryReport | None:
+        """What had to be rebuilt; None: nothing.
+
+        Args:
+            chosen: what to recover from; None: what is newest, if the state is behind.
+
+        Raises:
+            StreamingQueryException: a replayed batch failed.
+            SnaplineError: no checkpoint will do.
+        """
+        if chosen is not None:
+            return self._recover(chosen)
+        if self._files.exists(INTERVAL_MARK) and self._has_state():
+            return self._recover_from_newest()
+        return self._recover_durable()
+
+    def _has_state(self) -> bool:
+        """Whether there is anything that a replay would rebuild. If not, the mark and what a replay has hidden go."""
+        if self._files.exists(_STATE) or keeps_state(self._writer._df):
+            return True
+        self._recovery.abandon()
+        self._files.delete(INTERVAL_MARK)
+        return False
+
+    def set_aside(self, failure: Exception) -> bool:
+        """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""
+        damage = _damage(failure)
+        if damage is None or self._restored is None or self._restored.id not in self._choice.numbers():
+            return False
+        self._choice.set_aside(self._restored.id, damage[:500])
+        return True
+
+    def _recover_from_newest(self) -> RecoveryReport | None:
+        base = durable_before(self._files)
+        while True:
+            newest = self._begun() or self._choice.newest(base.batch, self._prefer_checkpoint)
+            try:
+                return self._recover(base if newest is None else newest.ref)
+            except Exception as e:
+                damage = _damage(e)
+                if damage is None or isinstance(e, CheckpointDamaged):
+                    raise
+                if not self.set_aside(e):
+                    raise CheckpointDamaged(
+                        f"{self._files.location} has no checkpoint whose state loads: {damage}",
+                        "restore the folder from a backup, or begin a new checkpoint folder.",
+                    ) from e
+
+    def _recover_durable(self) -> RecoveryReport | None:
+        """Every batch is durable by itself, and at most the newest has to be run again."""
+        pending = self._recovery.pending()
+        if pending is not None and pending.checkpoint != NO_CHECKPOINT.id:
+            return self._recover_from_newest()
+        if pending is not None:
+            return self._recover(pending.ref)
+        if self._lost_its_commit(batch := self._recovery.unfinished()):
+            return self._recover(CheckpointRef(NO_CHECKPOINT.id, batch - 1))
+        return None
+
+    def _lost_its_commit(self, batch: int) -> bool:
+        """Whether the sink has a batch whose entry in the commit log is to be made by a replay.
+
+        Spark passes over such a batch. Its watermark then comes a batch late, and in checkpoint format 2, where the
+        entry names the states, Spark fails (StateStoreWriter.getStateStoreCheckpointInfo) at each start. Where a replay
+        may make another state than the one that is durable, Spark has its way as long as that is a way. A static side
+        it reads anew as well, where it runs a batch that was planned.
+        """
+        if batch < 0 or not self._sink.has(batch):
+            return False
+        obstacles = find_obstacles(self._writer._df)
+        if not obstacles:
+            return True
+        conf = self._writer._df.sparkSession.conf
+        if conf.get(_FORMAT_VERSION, "1") == "1" or any(
+            obstacle.fatal and not obstacle.static for obstacle in obstacles
+        ):
+            return False
+        warn_of(obstacles)
+        return True
+
+    def _begun(self) -> CheckpointMetadata | None:
+        """The checkpoint of a recovery that has not ended: it may have been chosen by hand."""
+        pending = self._recovery.pending()
+        if pending is None or pending.checkpoint not in self._choice.numbers():
+            return None
+        try:
+            return self._choice.by_number(pending.checkpoint)
+        except CheckpointDamaged as e:
+            self._choice.set_aside(pending.checkpoint, str(e))
+            return None
+
+    def _recover(self, ref: CheckpointRef) -> RecoveryReport | None:
+        self._restored = ref
+        self._driver.restoreFrom(ref.id)
+        self._replay.begin()
+        replayed = self._recovery.run(ref, self._replay, self._sink.has)
+        prune_operator_metadata(self._files)
+        if not replayed:
+            return None
+        report = self._reported(ref, replayed)
+        _log.log(logging.WARNING if report.ahead else logging.INFO, "%s", report)
+        return report
+
+    def _reported(self, ref: CheckpointRef, replayed: range) -> RecoveryReport:
+        if ref.id not in self._choice.numbers():
+            return RecoveryReport(ref.id, ref.batch, replayed)
+        checkpoint = read_checkpoint(self._files, ref.id)
+        stores = sum(1 for _ in checkpoint.handles())
+        twice = sum(rows for batch, rows in self._replay.rows.items() if batch <= checkpoint.newest_batch)
+        return RecoveryReport(ref.id, ref.batch, replayed, stores, checkpoint.ahead, twice)
+
+
+def _damage(failure: Exception) -> str | None:
+    """What it says of damage. Spark wraps what a task failed with: the message has the outermost text only."""
+    trace = getattr(failure, "_stackTrace", None) or ""
+    return next((line.strip() for line in f"{failure}\n{trace}".splitlines() if _DAMAGED in line), None)

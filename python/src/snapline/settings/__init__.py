@@ -1,0 +1,1 @@
+"""Settings of backends and checkpoints, checked before Spark starts."""

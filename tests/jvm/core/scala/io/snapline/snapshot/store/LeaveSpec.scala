@@ -1,0 +1,156 @@
+package io.snapline.snapshot.store
+
+import java.util.concurrent.{CompletableFuture, TimeUnit}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.snapline.error.StoreClosed
+import io.snapline.snapshot.format.{HandleMeta, VersionRef}
+import io.snapline.snapshot.merged.StoredHandle
+import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener}
+
+/** What becomes of a state that one store leaves open and another one wants (docs/notes/015-replays.md). */
+abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
+
+  private def withStore(settings: StateSettings = StateSettings(policy = SnapshotPolicy(minChangelogs = 1000)))(
+      body: StoreFixture => Unit
+  ): Unit = {
+    val fixture = new StoreFixture(settings, backend = backend)
+    try body(fixture)
+    finally {
+      fixture.close()
+      assert(fixture.localFolders.isEmpty)
+    }
+  }
+
+  private def put(state: VersionedState, key: String): Unit =
+    state.backend.createFamily("default", keyGroups = false, multi = false, internal = false)
+      .put(key.getBytes, key.getBytes)
+
+  private def keys(state: VersionedState): Set[String] = {
+    val cursor = state.backend.family("default").iterate()
+    Iterator.continually(cursor).takeWhile(_.next()).map(at => new String(at.key)).toSet
+  }
+
+  private def commit(
+      state: VersionedState,
+      version: Long,
+      key: String,
+      force: Boolean = false,
+      leftOpen: LeftOpen = LeftOpen.nothing
+  ): VersionRef = {
+    state.load(version, None, leftOpen = leftOpen)
+    put(state, key)
+    state.commit(force)
+  }
+
+  for (uids <- Seq(true, false))
+    test(s"the next store goes on with it and loads nothing; storage has all that it makes, with ids: $uids") {
+      withStore() { fixture =>
+        var state = fixture.open()
+        val lefts = (0L until 5L).map { version =>
+          val ref = commit(state, version, s"k$version", force = version == 1)
+          val left = new LeftState(state)
+          state = fixture.open()
+          state.load(version + 1, Some(ref.uid).filter(_ => uids), leftOpen = left)
+          assert(left.isTaken && !state.stats.loadedFromStorage && state.stats.replayed == 0)
+          assert(keys(state) == (0L to version).map(n => s"k$n").toSet)
+          left
+        }
+        val last = commit(state, 5, "k5", force = true)
+        val reader = fixture.open()
+        reader.load(6, Some(last.uid))
+        assert(keys(reader) == (0 to 5).map(n => s"k$n").toSet)
+        assert(new StoreAudit(fixture.plainStorage).broken.isEmpty)
+        // Its local files may lie in the folder of any of those before.
+        assert(!lefts.exists(_.homeIsClosed))
+        state.close()
+        assert(lefts.forall(_.homeIsClosed))
+      }
+    }
+
+  test("a snapshot names the table files that the store before has uploaded") {
+    withStore() { fixture =>
+      val first = fixture.open()
+      commit(first, 0, "a", force = true): Unit
+      val second = fixture.open()
+      commit(second, 1, "b", force = true, leftOpen = new LeftState(first)): Unit
+      assert(second.stats.reusedFiles > 0)
+    }
+  }
+
+  test("under a coordinator it names none but those of the checkpoint that the run was restored from") {
+    for (isBase <- Seq(true, false)) withStore() { fixture =>
+      val first = fixture.open()
+      val ref = commit(first, 0, "a", force = true)
+      val (second, left) = (fixture.open(), new LeftState(first))
+      second.load(1, Some(ref.uid), interval = true, base = Some(ref).filter(_ => isBase), leftOpen = left)
+      assert(!second.stats.loadedFromStorage)
+      put(second, "b")
+      val told = new CompletableFuture[HandleMeta]
+      second.commit(checkpoint = Some(new SnapshotListener {
+        override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit =
+          assert(told.complete(handle.meta))
+        override def failed(reason: Exception): Unit = assert(told.completeExceptionally(reason))
+      })): Unit
+      val meta = told.get(30, TimeUnit.SECONDS)
+      assert((meta.uploadedFiles < meta.files.size) == isBase)
+    }
+  }
+
+  test("another version, another attempt, and what was changed are no use: storage has what counts") {
+    withStore() { fixture =>
+      val first = fixture.open()
+      commit(first, 0, "a"): Unit
+      val other = fixture.open()
+      val elsewhere = commit(other, 1, "elsewhere")
+      Thread.sleep(2)
+      val here = commit(first, 1, "here")
+      assert(here.uid > elsewhere.uid)
+
+      def taken(leave: VersionedState, version: Long, uid: Option[String]): Set[String] = {
+        val left = new LeftState(leave)
+        val state = fixture.open()
+        state.load(version, uid, leftOpen = left)
+        assert(!left.isTaken && left.homeIsClosed && state.stats.loadedFromStorage)
+        keys(state)
+      }
+      def holder(uid: String): VersionedState = {
+        val state = fixture.open()
+        state.load(2, Some(uid))
+        state
+      }
+      assert(taken(holder(here.uid), 1, None) == Set("a"))
+      assert(taken(holder(here.uid), 2, Some(elsewhere.uid)) == Set("a", "elsewhere"))
+      // Without an id the latest attempt counts, wherever it was made.
+      assert(taken(holder(elsewhere.uid), 2, None) == Set("a", "here"))
+      val changed = holder(here.uid)
+      put(changed, "never committed")
+      assert(taken(changed, 2, Some(here.uid)) == Set("a", "here"))
+    }
+  }
+
+  test("a store that has left is closed, one that holds nothing leaves nothing") {
+    withStore() { fixture =>
+      val first = fixture.open()
+      val ref = commit(first, 0, "a")
+      var homeIsClosed = false
+      val left = first.leave(() => homeIsClosed = true)(_ == ref)
+      assert(first.current.isEmpty)
+      intercept[StoreClosed](first.load(1, None))
+      first.close()
+      assert(left.exists(_.held.backend.family("default").contains("a".getBytes)))
+      assert(!homeIsClosed)
+      left.foreach(_.close())
+      assert(homeIsClosed)
+
+      homeIsClosed = false
+      assert(fixture.open().leave(() => homeIsClosed = true)(_ => true).isEmpty && homeIsClosed)
+      assert(first.leave(() => ())(_ => true).isEmpty)
+    }
+  }
+}
+
+class LeaveSpec extends LeaveOn(TestBackend.RocksDb)
+
+class LeaveOnHashMapSpec extends LeaveOn(TestBackend.HashMap)
