@@ -21,6 +21,11 @@ LIFE_SECONDS = 1200
 LOGS = ("offsets", "commits")
 
 
+def environment_of_lives() -> dict[str, str]:
+    """Without the JVM options of tests: a JVM has room for one archive of classes, and `job.py` names it."""
+    return {name: value for name, value in os.environ.items() if name != "SPARK_SUBMIT_OPTS"}
+
+
 class Life:
     """`job.py` and its JVM. What both print goes into `log`; what it was told is beside it."""
 
@@ -37,7 +42,7 @@ class Life:
             self._popen = subprocess.Popen(
                 [sys.executable, "-m", JOB, str(self._told)],
                 cwd=ROOT,
-                env={**os.environ, **(environment or {})},
+                env={**environment_of_lives(), **(environment or {})},
                 stdin=subprocess.PIPE if orders.waits else subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -73,26 +74,27 @@ def test_walks_without_side_files(spark: SparkSession, tmp_path: Path) -> None:
             conf.unsetConf(name)
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the time that children took is read from /proc")
 def test_no_process_is_started_for_a_local_file(spark: SparkSession, tmp_path: Path) -> None:
     """Each would take a hundredth of a second, and Spark's logs several."""
     jvm: Any = spark._jvm
     gateway: Any = spark.sparkContext._gateway
-    pid = jvm.java.lang.ProcessHandle.current().pid()
-
-    def ticks_of_children() -> int:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return int(fields[13]) + int(fields[14])
-
     files, path_of = HadoopFiles(spark, f"file:{tmp_path}"), jvm.org.apache.hadoop.fs.Path
     context = jvm.org.apache.hadoop.fs.FileContext.getFileContext(spark._jsparkSession.sessionState().newHadoopConf())
     options = gateway.new_array(getattr(jvm, "org.apache.hadoop.fs.Options$Rename"), 0)
-    before = ticks_of_children()
-    for number in range(50):
-        files.write_new(f"folder-{number}/a", b"")
-        context.rename(path_of(f"{tmp_path}/folder-{number}/a"), path_of(f"{tmp_path}/folder-{number}/b"), options)
+    records = jvm.java.nio.file.Path.of(str(tmp_path / "started.jfr"), gateway.new_array(jvm.String, 0))
+    with closing(jvm.jdk.jfr.Recording()) as recording:
+        recording.enable("jdk.ProcessStart")
+        recording.start()
+        jvm.java.lang.Runtime.getRuntime().exec(f"true {tmp_path}").waitFor()
+        for number in range(50):
+            files.write_new(f"folder-{number}/a", b"")
+            context.rename(path_of(f"{tmp_path}/folder-{number}/a"), path_of(f"{tmp_path}/folder-{number}/b"), options)
+        recording.stop()
+        recording.dump(records)
     assert (tmp_path / "folder-49/b").exists()
-    assert ticks_of_children() - before < 10
+    commands = [event.getString("command") for event in jvm.jdk.jfr.consumer.RecordingFile.readAllEvents(records)]
+    # The first proves that a process would be seen; the session's own processes have nothing to do with the folder.
+    assert [command for command in commands if str(tmp_path) in command] == [f"true {tmp_path}"]
 
 
 def test_acts_side_by_side(files: Files) -> None:
