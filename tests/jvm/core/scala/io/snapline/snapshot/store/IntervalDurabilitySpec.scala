@@ -13,7 +13,7 @@ import io.snapline.error.StateNotFound
 import io.snapline.snapshot.format.{HandleMeta, VersionRef}
 import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener, SnapshotPool}
-import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
+import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem, WatchedStorage}
 
 /** Versions that are durable in the executor's folder only, and the checkpoints between them
   * (docs/notes/004-checkpoints.md).
@@ -398,6 +398,34 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
       FaultyFileSystem.plan.set(FaultPlan.none)
       fixture.close()
     }
+  }
+
+  test("a version is loaded although snapshots end one after the other while it is read") {
+    val gates = Map(1 -> new CountDownLatch(1), 2 -> new CountDownLatch(1))
+    var ending: Seq[Int] = Nil
+    def hold(name: String): Unit =
+      gates.get(name.takeWhile(_ != '_').toInt).foreach(gate => assert(gate.await(30, TimeUnit.SECONDS)))
+    // Each reading of changelog 2 lets one more snapshot end first, which takes a changelog along.
+    def end(fixture: StoreFixture, name: String): Unit = if (name.startsWith("2_")) ending.headOption.foreach { next =>
+      ending = ending.tail
+      gates(next).countDown()
+      eventually(assert(!near(fixture).exists(file => file.startsWith(s"${next}_") && file.endsWith(".changelog"))))
+    }
+    lazy val fixture: StoreFixture = new StoreFixture(
+      StoreFixture.defaults.copy(localBackup = false),
+      storageOf = new WatchedStorage(_, created = name => if (name.endsWith(".handle")) hold(name)),
+      backend = backend,
+      nearOf = new WatchedStorage(_, opened = name => end(fixture, name))
+    )
+    try {
+      val state = fixture.open()
+      val begun = (0 until 2).map(version => checkpoint(state, version, s"v$version")._2)
+      batch(state, 2, "v2")
+      ending = Seq(1, 2)
+      state.load(2, None, interval = true)
+      assert(ending.isEmpty && get(state, "k").contains("v1"))
+      begun.foreach(outcome => assert(outcome.await().isRight))
+    } finally fixture.close()
   }
 
   test("a snapshot that waits for a thread is made, although its batch is run again meanwhile") {

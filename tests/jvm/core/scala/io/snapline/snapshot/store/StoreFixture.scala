@@ -24,14 +24,15 @@ import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage, MemorySt
   *   whether handles of checkpoints go into merged files
   */
 final class StoreFixture(
-    val settings: StateSettings = StateSettings(policy = SnapshotPolicy(minChangelogs = 3)),
+    val settings: StateSettings = StoreFixture.defaults,
     tableBytes: Long = 64L << 20,
     storageOf: CheckpointStorage => CheckpointStorage = identity,
     pool: SnapshotPool = StoreFixture.pool,
     backend: TestBackend = TestBackend.RocksDb,
     where: TestStorage = TestStorage.OnDisk,
     faulty: Boolean = false,
-    merging: Boolean = false
+    merging: Boolean = false,
+    nearOf: CheckpointStorage => CheckpointStorage = identity
 ) extends AutoCloseable {
   private val root = Files.createTempDirectory(StoreFixture.fastDisk.toPath, "snapline-test").toFile
   private val number = new AtomicInteger
@@ -59,7 +60,7 @@ final class StoreFixture(
   /** Another process's view of the same store, or one more in the same process. */
   def open(over: StateSettings = settings): VersionedState = {
     val folder = nearFolder(opened.size)
-    val near = NearFolder(folder, new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration))
+    val near = NearFolder(folder, nearOf(new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration)))
     val state = new VersionedState(
       StoreContext(storage, over, StoreFixture.origin, near = Some(near)),
       factory,
@@ -92,6 +93,7 @@ final class StoreFixture(
 
 object StoreFixture {
   val pool = new SnapshotPool(2)
+  val defaults: StateSettings = StateSettings(policy = SnapshotPolicy(minChangelogs = 3))
   private val Store = "state/0/0"
   val origin: Origin = Origin("test", "run", Map.empty)
 

@@ -194,6 +194,10 @@ class RocksDbBackendSpec extends AnyFunSuite {
         val key = "key00001".getBytes
         val reads = Seq[() => Any](
           () => family.get(key, 0, key.length),
+          () => family.multiGet(Array(key, "absent".getBytes)),
+          () => family.contains(key, 0, key.length),
+          () => family.put(key, 0, key.length, key, 0, key.length),
+          () => family.delete(key, 0, key.length),
           () => {
             val cursor = family.iterate()
             while (cursor.next()) ()

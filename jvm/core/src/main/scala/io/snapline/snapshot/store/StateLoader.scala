@@ -1,5 +1,7 @@
 package io.snapline.snapshot.store
 
+import scala.annotation.tailrec
+
 import io.snapline.error.{CheckpointDamaged, InternalError, StateNotFound}
 import io.snapline.snapshot.format.{Origin, StoreFolder, VersionRef}
 import io.snapline.snapshot.upload.BackdatedSnapshot
@@ -70,14 +72,23 @@ private[snapshot] final class StateLoader(
 
   private def bringBack(version: Long, uid: Option[String], interval: Boolean): Restored =
     if (!interval) restoring(storage).restore(version, uid)
-    else {
-      val layered = new LayeredStorage(own, storage)
-      try restoring(layered).restore(version, uid)
-      catch {
-        // A snapshot that ended meanwhile took the changelogs it covers along; it is there now.
-        case _: StateNotFound | _: CheckpointDamaged => restoring(layered).restore(version, uid)
-      }
+    else underInterval(version, uid)
+
+  /** A snapshot that ends meanwhile takes the changelogs it covers along, and several may end one after the other: a
+    * failure counts when the executor's folder is the same as before.
+    */
+  @tailrec private def underInterval(version: Long, uid: Option[String]): Restored = {
+    val before = nearFiles
+    val restored =
+      try Some(restoring(new LayeredStorage(own, storage)).restore(version, uid))
+      catch { case _: StateNotFound | _: CheckpointDamaged if nearFiles != before => None }
+    restored match {
+      case Some(found) => found
+      case None => underInterval(version, uid)
     }
+  }
+
+  private def nearFiles: Set[String] = own.list("").map(_.name).toSet
 
   private def restoring(from: CheckpointStorage) = new StateRestore(from, factory, check)
 

@@ -129,7 +129,7 @@ private[rocksdb] final class RocksDbFamily(
 
   private def existsBelow(key: Array[Byte], offset: Int, length: Int): Boolean = nativeHas && {
     backend.checkSound()
-    backend.open.db.keyExists(native, key, offset, length)
+    backend.open.contains(native, key, offset, length)
   }
 
   override def put(key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit =

@@ -27,6 +27,7 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
   private val writes = options.own(new WriteOptions)
   writes.setDisableWAL(true)
   private val reads = options.own(new ReadOptions)
+  private val nothing = new Array[Byte](0)
   private val flush = options.own(new FlushOptions)
   flush.setWaitForFlush(true)
 
@@ -78,10 +79,26 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
     try db.get(family, reads, key, offset, length)
     catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
 
+  /** Whether the key is there: one look, where RocksDB's own `keyExists` takes two. */
+  def contains(family: ColumnFamilyHandle, key: Array[Byte], offset: Int, length: Int): Boolean =
+    try db.get(family, reads, key, offset, length, nothing, 0, 0) != RocksDB.NOT_FOUND
+    catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
+
   /** The values of keys in their order, null where there is none. */
   def multiGet(family: ColumnFamilyHandle, keys: JList[Array[Byte]]): JList[Array[Byte]] =
-    try db.multiGetAsList(reads, Collections.nCopies(keys.size, family), keys)
-    catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
+    try {
+      val values = db.multiGetAsList(reads, Collections.nCopies(keys.size, family), keys)
+      // RocksDB has no error for one of several keys: null stands for a key that it could not read, too.
+      var i = 0
+      while (i < values.size) {
+        if (values.get(i) == null) {
+          val key = keys.get(i)
+          values.set(i, get(family, key, 0, key.length))
+        }
+        i += 1
+      }
+      values
+    } catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
 
   def write(serialized: Array[Byte]): Unit = {
     val batch = new WriteBatch(serialized)
