@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.snapline.snapshot.format.{UidClock, VersionRef}
-import io.snapline.storage.{CheckpointStorage, MemoryStorage, StoredFile, StoredInput, StoredOutput}
+import io.snapline.storage.{CheckpointStorage, MemoryStorage, WatchedStorage}
 
 class HandleMergerSpec extends AnyFunSuite with Eventually {
   private val clock = new UidClock
@@ -132,7 +132,7 @@ class HandleMergerSpec extends AnyFunSuite with Eventually {
 
   test("there is room for two files of handles that wait to be written; nobody is held up") {
     val gate = new CountDownLatch(1)
-    val slow = new Gated(new MemoryStorage, gate)
+    val slow = new WatchedStorage(new MemoryStorage, created = _ => gate.await())
     val merger = new HandleMerger(slow, 1000, "test", lingerMs = 50, idleMs = 100)
     assert(merger.hasRoom(1000) && !merger.hasRoom(1001), "a larger one has a file of its own")
     val handles = (0 until 2).map(handed(_, size = 1000).to(merger))
@@ -150,17 +150,5 @@ class HandleMergerSpec extends AnyFunSuite with Eventually {
     assert(threads == 1)
     eventually(assert(threads == 0))
     assert(handed(1).to(merger).await().isRight)
-  }
-
-  /** Nothing is created before the gate is open. */
-  private final class Gated(under: CheckpointStorage, gate: CountDownLatch) extends CheckpointStorage {
-    override def location: String = under.location
-    override def create(name: String): StoredOutput = {
-      gate.await()
-      under.create(name)
-    }
-    override def open(name: String): StoredInput = under.open(name)
-    override def list(folder: String): Seq[StoredFile] = under.list(folder)
-    override def delete(name: String): Boolean = under.delete(name)
   }
 }

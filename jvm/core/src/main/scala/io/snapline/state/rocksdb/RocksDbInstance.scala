@@ -79,7 +79,7 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
     try db.get(family, reads, key, offset, length)
     catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
 
-  /** Whether the key is there: one look, where RocksDB's own `keyExists` takes two. */
+  /** Whether the key is there; its value is not copied. */
   def contains(family: ColumnFamilyHandle, key: Array[Byte], offset: Int, length: Int): Boolean =
     try db.get(family, reads, key, offset, length, nothing, 0, 0) != RocksDB.NOT_FOUND
     catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
