@@ -33,7 +33,7 @@ class RoomsSpec extends AnyFunSuite {
     "io.snapline.spark.settings",
     "io.snapline.spark.protocol",
     "io.snapline.spark.provider",
-    "io.snapline.spark.operator.exchange",
+    "io.snapline.spark.operator.frames",
     "io.snapline.spark.operator.state",
     "io.snapline.spark.operator.channel",
     "io.snapline.spark.operator.task",

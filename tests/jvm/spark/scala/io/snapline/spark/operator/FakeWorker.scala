@@ -11,8 +11,8 @@ import org.apache.arrow.vector.types.pojo.Schema
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
-import io.snapline.spark.operator.exchange.{Frame, FrameBuilder, PartReader, PartWriter, WorkerLink}
-import io.snapline.spark.operator.state.{StateExchange, Timers}
+import io.snapline.spark.operator.frames.{WorkerFrame, FrameBuilder, PartReader, PartWriter, WorkerLink}
+import io.snapline.spark.operator.state.{StateSync, Timers}
 import io.snapline.spark.operator.task.TaskSetup
 
 /** Plays the Python worker for KeyedProgram, on a thread of its own, and checks the order the protocol demands. State 0
@@ -22,14 +22,14 @@ import io.snapline.spark.operator.task.TaskSetup
   *   asked before each row but the first, where a worker has a time limit: whether it is over
   */
 final class FakeWorker(
-    exchanges: Seq[StateExchange],
+    exchanges: Seq[StateSync],
     setup: TaskSetup,
     allocator: BufferAllocator,
     schemaOf: StructType => Schema,
     stops: () => Boolean = () => false
 ) extends WorkerLink {
-  private val incoming = new LinkedBlockingQueue[Frame]
-  private val outgoing = new LinkedBlockingQueue[Either[Throwable, Frame]]
+  private val incoming = new LinkedBlockingQueue[WorkerFrame]
+  private val outgoing = new LinkedBlockingQueue[Either[Throwable, WorkerFrame]]
   @volatile private var epochOpen = false
   @volatile private var complaint: Option[String] = None
   var fetches = 0
@@ -44,20 +44,20 @@ final class FakeWorker(
     val all = ByteBuffer.wrap(bytes)
     buffers.foreach(all.put)
     assert(ByteBuffer.wrap(bytes).getInt == bytes.length - 4)
-    val frame = Frame.read(bytes.drop(4))
-    if (frame.kind == Frame.Rows || frame.kind == Frame.Timers) {
+    val frame = WorkerFrame.read(bytes.drop(4))
+    if (frame.kind == WorkerFrame.Rows || frame.kind == WorkerFrame.Timers) {
       if (epochOpen) complaint = Some("a chunk was sent while an epoch was ending")
       epochOpen = frame.flag("end_of_epoch")
     }
     incoming.add(frame): Unit
   }
 
-  override def receive(): Frame = {
+  override def receive(): WorkerFrame = {
     complaint.foreach(text => throw new AssertionError(text))
     Option(outgoing.poll(20, TimeUnit.SECONDS)).getOrElse(throw new AssertionError("the worker is silent")) match {
       case Right(frame) if frame.kind == -1 => null
       case Right(frame) =>
-        if (frame.kind == Frame.EpochDone) epochOpen = false
+        if (frame.kind == WorkerFrame.EpochDone) epochOpen = false
         frame
       case Left(error) => throw new AssertionError(error)
     }
@@ -73,21 +73,21 @@ final class FakeWorker(
       b.get(copy)
       copy
     }
-    outgoing.add(Right(Frame.read(bytes.flatten.drop(4)))): Unit
+    outgoing.add(Right(WorkerFrame.read(bytes.flatten.drop(4)))): Unit
   }
 
   // ---- the worker's side
 
   private val rowReader =
-    reader(Frame.RowsPart, StructType(setup.inputSchema.fields :+ new StructType().add("__slot", "int").head))
-  private val keyReader = reader(Frame.KeysPart, setup.key)
-  private val timerReader = reader(Frame.TimersPart, Timers.sent)
-  private val stateReaders = exchanges.map(e => reader(Frame.statePart(e.index), e.sent))
+    reader(WorkerFrame.RowsPart, StructType(setup.inputSchema.fields :+ new StructType().add("__slot", "int").head))
+  private val keyReader = reader(WorkerFrame.KeysPart, setup.key)
+  private val timerReader = reader(WorkerFrame.TimersPart, Timers.sent)
+  private val stateReaders = exchanges.map(e => reader(WorkerFrame.statePart(e.index), e.sent))
   private val notSentReader = reader(0, new StructType().add("slot", "int"))
-  private val outputWriter = writer(Frame.OutputPart, setup.output)
-  private val timerWriter = writer(Frame.TimerChangesPart, Timers.changed)
-  private val changeWriters = exchanges.map(e => writer(Frame.changesPart(e.index), e.changed))
-  private val requestWriters = exchanges.map(e => writer(Frame.statePart(e.index), e.sent))
+  private val outputWriter = writer(WorkerFrame.OutputPart, setup.output)
+  private val timerWriter = writer(WorkerFrame.TimerChangesPart, Timers.changed)
+  private val changeWriters = exchanges.map(e => writer(WorkerFrame.changesPart(e.index), e.changed))
+  private val requestWriters = exchanges.map(e => writer(WorkerFrame.statePart(e.index), e.sent))
 
   private final class Slot(val number: Int, val key: Long) extends KeyedState {
     var stored: Option[Long] = None
@@ -136,20 +136,20 @@ final class FakeWorker(
   }
 
   private val slots = mutable.ArrayBuffer.empty[Slot]
-  private val waiting = mutable.Queue.empty[Frame]
+  private val waiting = mutable.Queue.empty[WorkerFrame]
   private var request = 0L
 
-  private def answer(): Frame = {
+  private def answer(): WorkerFrame = {
     var frame = incoming.take()
-    while (frame.kind != Frame.Fetched) {
+    while (frame.kind != WorkerFrame.Fetched) {
       waiting += frame
       frame = incoming.take()
     }
     frame
   }
 
-  private def rowsOf(state: Int, frame: Frame): Seq[InternalRow] = (0 until frame.parts).flatMap { part =>
-    if (frame.id(part) != Frame.statePart(state)) Nil
+  private def rowsOf(state: Int, frame: WorkerFrame): Seq[InternalRow] = (0 until frame.parts).flatMap { part =>
+    if (frame.id(part) != WorkerFrame.statePart(state)) Nil
     else {
       val batch = stateReaders(state).read(frame, part)
       (0 until batch.numRows()).map(i => batch.getRow(i).copy(): InternalRow)
@@ -162,7 +162,7 @@ final class FakeWorker(
     val rows = mutable.ArrayBuffer.empty[InternalRow]
     var more = true
     while (more) {
-      emit(Frame.Fetch, s"""{"request":$request,"state":$state,"slot":$slot,"what":"scan"}""")(_ => ())
+      emit(WorkerFrame.Fetch, s"""{"request":$request,"state":$state,"slot":$slot,"what":"scan"}""")(_ => ())
       val frame = answer()
       rows ++= rowsOf(state, frame)
       more = frame.flag("more")
@@ -173,54 +173,54 @@ final class FakeWorker(
   private def one(slot: Int, at: Long): Option[Long] = {
     request += 1
     fetches += 1
-    emit(Frame.Fetch, s"""{"request":$request,"state":2,"slot":$slot,"what":"entries"}""") { frame =>
+    emit(WorkerFrame.Fetch, s"""{"request":$request,"state":2,"slot":$slot,"what":"entries"}""") { frame =>
       requestWriters(2).write(InternalRow(slot, at, 0L))
       requestWriters(2).flush(frame)
     }
     rowsOf(2, answer()).headOption.map(_.getLong(2))
   }
 
-  private def load(frame: Frame): Unit = {
+  private def load(frame: WorkerFrame): Unit = {
     val first = frame.long("first_slot").toInt
     (0 until frame.parts).foreach { part =>
       frame.id(part) match {
-        case Frame.KeysPart =>
+        case WorkerFrame.KeysPart =>
           val batch = keyReader.read(frame, part)
           (0 until batch.numRows()).foreach(i => slots += new Slot(first + i, batch.getRow(i).getLong(0)))
-        case id if id == Frame.statePart(0) =>
+        case id if id == WorkerFrame.statePart(0) =>
           val batch = stateReaders.head.read(frame, part)
           assert(batch.numRows() == slots.size - first)
           (0 until batch.numRows()).foreach { i =>
             if (!batch.getRow(i).isNullAt(0)) slots(first + i).stored = Some(batch.getRow(i).getLong(0))
           }
-        case id if id == Frame.statePart(1) =>
+        case id if id == WorkerFrame.statePart(1) =>
           rowsOf(1, frame).foreach(row => slots(row.getInt(0)).base :+= row.getLong(1))
-        case id if id == Frame.statePart(2) =>
+        case id if id == WorkerFrame.statePart(2) =>
           rowsOf(2, frame).foreach(row => slots(row.getInt(0)).known(row.getLong(1)) = Some(row.getLong(2)))
-        case id if id == Frame.notSentPart(1) || id == Frame.notSentPart(2) =>
+        case id if id == WorkerFrame.notSentPart(1) || id == WorkerFrame.notSentPart(2) =>
           val batch = notSentReader.read(frame, part)
           (0 until batch.numRows()).foreach { i =>
             val slot = slots(batch.getRow(i).getInt(0))
-            if (id == Frame.notSentPart(1)) slot.listKnown = false else slot.mapKnown = false
+            if (id == WorkerFrame.notSentPart(1)) slot.listKnown = false else slot.mapKnown = false
           }
         case _ => ()
       }
     }
   }
 
-  private def put(outputs: Seq[KeyedProgram.Output]): Unit = if (outputs.nonEmpty) emit(Frame.Output) { frame =>
+  private def put(outputs: Seq[KeyedProgram.Output]): Unit = if (outputs.nonEmpty) emit(WorkerFrame.Output) { frame =>
     outputs.foreach { case (a, b, c, d) => outputWriter.write(InternalRow(a, b, c, d)) }
     outputWriter.flush(frame)
   }
 
-  private def part(frame: Frame, id: Int, reader: PartReader): Seq[InternalRow] = {
+  private def part(frame: WorkerFrame, id: Int, reader: PartReader): Seq[InternalRow] = {
     val batch = reader.read(frame, (0 until frame.parts).find(frame.id(_) == id).get)
     (0 until batch.numRows()).map(i => batch.getRow(i).copy(): InternalRow)
   }
 
   /** How many of the last ones it has left. */
-  private def rows(frame: Frame): Int = {
-    val all = part(frame, Frame.RowsPart, rowReader)
+  private def rows(frame: WorkerFrame): Int = {
+    val all = part(frame, WorkerFrame.RowsPart, rowReader)
     val inTime = all.takeWhile { _ =>
       hasStopped ||= isTimed && hasBegun && stops()
       hasBegun = true
@@ -238,10 +238,10 @@ final class FakeWorker(
     })
 
   /** In order of time; what a callback registers up to `through` is fired here and never travels. */
-  private def timers(frame: Frame): Unit = {
+  private def timers(frame: WorkerFrame): Unit = {
     val through = frame.long("through")
     val due = mutable.SortedSet.empty[(Long, Int)]
-    part(frame, Frame.TimersPart, timerReader).foreach(row => due += row.getLong(1) -> row.getInt(0))
+    part(frame, WorkerFrame.TimersPart, timerReader).foreach(row => due += row.getLong(1) -> row.getInt(0))
     while (due.nonEmpty) {
       val (time, number) = due.head
       due -= due.head
@@ -259,7 +259,7 @@ final class FakeWorker(
   }
 
   private def flush(): Unit = {
-    emit(Frame.Changes) { frame =>
+    emit(WorkerFrame.Changes) { frame =>
       slots.foreach { slot =>
         slot.timerOps.foreach { case (time, op) => timerWriter.write(InternalRow(slot.number, time, 0.toByte, op)) }
         if (slot.valueChanged) changeWriters(0).write(InternalRow(slot.number, slot.stored.getOrElse(null)))
@@ -277,7 +277,7 @@ final class FakeWorker(
       changeWriters.foreach(_.flush(frame))
     }
     slots.clear()
-    emit(Frame.EpochDone)(_ => ())
+    emit(WorkerFrame.EpochDone)(_ => ())
   }
 
   private var isTimed = false
@@ -290,22 +290,22 @@ final class FakeWorker(
     while (open) {
       val frame = if (waiting.nonEmpty) waiting.dequeue() else incoming.take()
       frame.kind match {
-        case Frame.Setup =>
+        case WorkerFrame.Setup =>
           assert(!isSetUp)
           isSetUp = true
           isTimed = Try(frame.long("time_left_ms")).isSuccess
           hasBegun = false
           hasStopped = false
-        case Frame.Rows | Frame.Timers =>
+        case WorkerFrame.Rows | WorkerFrame.Timers =>
           load(frame)
-          val left = if (frame.kind == Frame.Rows) rows(frame) else { timers(frame); 0 }
-          emit(Frame.Done, s"""{"held":0,"left":$left}""")(_ => ())
+          val left = if (frame.kind == WorkerFrame.Rows) rows(frame) else { timers(frame); 0 }
+          emit(WorkerFrame.Done, s"""{"held":0,"left":$left}""")(_ => ())
           if (frame.flag("end_of_epoch")) flush()
-        case Frame.End =>
-          if (isSetUp) emit(Frame.Finished, """{"metrics":{"seen":1}}""")(_ => ())
+        case WorkerFrame.End =>
+          if (isSetUp) emit(WorkerFrame.Finished, """{"metrics":{"seen":1}}""")(_ => ())
           isSetUp = false
           open = frame.flag("more")
-          if (!open) outgoing.add(Right(new Frame(-1, null, Array.empty, Array.empty, Array.empty, Array.empty)))
+          if (!open) outgoing.add(Right(new WorkerFrame(-1, null, Array.empty, Array.empty, Array.empty, Array.empty)))
         case other => throw new AssertionError(s"a frame of kind $other")
       }
     }

@@ -9,7 +9,7 @@ import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.InvalidConfiguration
 import io.snapline.keygroup.KeyGroups
 import io.snapline.snapshot.store.{SnapshotPolicy, StateSettings}
-import io.snapline.spark.settings.{ExchangeLimits, SettingValues, UiSettings}
+import io.snapline.spark.settings.{WorkerLimits, SettingValues, UiSettings}
 
 /** What a provider is set to, read once when it is made. Sizes in bytes.
   *
@@ -51,7 +51,7 @@ object ProviderSettings {
 
   private lazy val known =
     Set(NativeMemory, TableFraction, Compression, Changelog, ChangelogCompression, MaxParallelism, SnapshotThreads) ++
-      BackendSettings.names ++ ExchangeLimits.names ++ UiSettings.names
+      BackendSettings.names ++ WorkerLimits.names ++ UiSettings.names
 
   /** Snapline's settings of a session, all of whose settings are in its Hadoop configuration. */
   def set(configuration: Configuration): Map[String, String] =

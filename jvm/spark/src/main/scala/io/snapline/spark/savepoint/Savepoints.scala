@@ -140,7 +140,7 @@ object Savepoints {
       operator: OperatorLayout,
       store: StoreLayout,
       family: FamilyLayout
-  ): StateFiles = {
+  ): StateParquet = {
     val folder = s"$savepoint/${SavepointStates.folder(operator.id, store.nameOf(family))}"
     val wanted = StateColumns.of(operator, family)
     val found = columns(session, folder)
@@ -150,7 +150,7 @@ object Savepoints {
         "give it these columns, in this order."
       )
     }
-    new StateFiles(session, folder, operator, family, wanted)
+    new StateParquet(session, folder, operator, family, wanted)
   }
 
   /** None: its files differ. */

@@ -82,7 +82,7 @@ object StateSource {
   }
 
   def schemaOf(table: Table): StructType = table match {
-    case files: StateFiles => files.schema
+    case files: StateParquet => files.schema
     case state: StateTable => state.schema
     case other => throw new IllegalArgumentException(s"$other is no table of a state.")
   }

@@ -3,10 +3,10 @@ package io.snapline.spark.ui
 import scala.xml.{Node, NodeSeq}
 
 import io.snapline.spark.ui.Html.Column
-import io.snapline.spark.ui.page.{Content, Page, Request}
+import io.snapline.spark.ui.page.{Content, TabPage, Request}
 
 /** One checkpoint: its operators, and the partitions of one of them. */
-private[spark] final class CheckpointPage(store: CheckpointsStore) extends Page {
+private[spark] final class CheckpointPage(store: CheckpointsStore) extends TabPage {
   import CheckpointPage._
 
   override val name: String = Name

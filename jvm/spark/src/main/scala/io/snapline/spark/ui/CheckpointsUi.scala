@@ -10,7 +10,7 @@ import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.UriPassword
 import io.snapline.spark.coordinator.{CheckpointObserver, CheckpointObservers}
 import io.snapline.spark.settings.UiSettings
-import io.snapline.spark.ui.page.Page
+import io.snapline.spark.ui.page.TabPage
 
 /** The Checkpoints tab of one application: made when its first query with checkpoints is started, so that no other
   * application has it. Owns the thread that tells the listener bus. Where Spark has no user interface, what happens
@@ -58,6 +58,6 @@ object CheckpointsUi {
   def open(context: SparkContext): CheckpointsUi =
     new CheckpointsUi(context, UiSettings.read(context.getConf.getAll.toMap))
 
-  def pages(store: CheckpointsStore): Seq[Page] =
+  def pages(store: CheckpointsStore): Seq[TabPage] =
     Seq(new QueriesPage(store), new QueryPage(store), new CheckpointPage(store))
 }

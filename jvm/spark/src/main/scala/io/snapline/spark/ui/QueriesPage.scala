@@ -3,10 +3,10 @@ package io.snapline.spark.ui
 import scala.xml.{Node, NodeSeq}
 
 import io.snapline.spark.ui.Html.Column
-import io.snapline.spark.ui.page.{Content, Page, Request}
+import io.snapline.spark.ui.page.{Content, TabPage, Request}
 
 /** The tab's first page: each start of a query, those that run before those that ended. */
-private[spark] final class QueriesPage(store: CheckpointsStore) extends Page {
+private[spark] final class QueriesPage(store: CheckpointsStore) extends TabPage {
   override val name: String = ""
 
   override def render(request: Request): Content = {

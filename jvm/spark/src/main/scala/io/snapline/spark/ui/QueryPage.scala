@@ -2,10 +2,10 @@ package io.snapline.spark.ui
 
 import scala.xml.NodeSeq
 
-import io.snapline.spark.ui.page.{Content, Page, Request}
+import io.snapline.spark.ui.page.{Content, TabPage, Request}
 
 /** One start of a query, in four views as in Flink. */
-private[spark] final class QueryPage(store: CheckpointsStore) extends Page {
+private[spark] final class QueryPage(store: CheckpointsStore) extends TabPage {
   override val name: String = QueryPage.Name
 
   private val views: Seq[QueryView] = Seq(

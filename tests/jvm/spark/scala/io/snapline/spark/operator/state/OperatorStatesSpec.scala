@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.spark.operator.exchange.{Frame, FrameBuilder}
+import io.snapline.spark.operator.frames.{WorkerFrame, FrameBuilder}
 import io.snapline.spark.operator.OperatorStore
 import io.snapline.spark.operator.task.TaskSetup
 import org.apache.spark.sql.execution.python.snapline.ArrowSchemas
@@ -28,7 +28,7 @@ class OperatorStatesSpec extends AnyFunSuite {
       new StateAccess(store, TaskSetup.subtask, new EpochKeys, allocator, schemaOf, 1, counts)
     private val states = new OperatorStates(Seq(list, map), access)
     private val entries = new StructType().add("k", LongType).add("v", LongType)
-    private val readers = Seq(0, 1).map(i => access.reader(Frame.operatorPart(i), entries))
+    private val readers = Seq(0, 1).map(i => access.reader(WorkerFrame.operatorPart(i), entries))
 
     /** What the worker gets. */
     def sent(): Seq[Seq[(Long, Long)]] = {
@@ -36,7 +36,7 @@ class OperatorStatesSpec extends AnyFunSuite {
       while (states.hasFrames) {
         val frame = arrived(states.next()._1)
         (0 until frame.parts).foreach { part =>
-          val i = frame.id(part) - Frame.operatorPart(0)
+          val i = frame.id(part) - WorkerFrame.operatorPart(0)
           val batch = readers(i).read(frame, part)
           (0 until batch.numRows()).foreach { row =>
             found(i) += batch.getRow(row).getLong(0) -> batch.getRow(row).getLong(1)
@@ -47,8 +47,8 @@ class OperatorStatesSpec extends AnyFunSuite {
     }
 
     def change(state: Int, changes: Seq[(Int, Long, Long)]): Unit = {
-      val frame = new FrameBuilder(Frame.Changes)
-      val part = access.writer(Frame.operatorChangesPart(state), writerSchema)
+      val frame = new FrameBuilder(WorkerFrame.Changes)
+      val part = access.writer(WorkerFrame.operatorChangesPart(state), writerSchema)
       changes.foreach { case (op, key, value) => part.write(InternalRow(op.toByte, key, value)) }
       part.flush(frame)
       part.close()
@@ -67,8 +67,8 @@ class OperatorStatesSpec extends AnyFunSuite {
       allocator.close()
     }
 
-    private def arrived(frame: FrameBuilder): Frame =
-      Frame.read(frame.build("{}").flatMap { b =>
+    private def arrived(frame: FrameBuilder): WorkerFrame =
+      WorkerFrame.read(frame.build("{}").flatMap { b =>
         val copy = new Array[Byte](b.remaining())
         b.get(copy)
         copy

@@ -12,10 +12,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.StateTooLarge
 import io.snapline.spark.operator.channel.RowLimit
-import io.snapline.spark.operator.exchange.{Frame, FrameBuilder, PartReader}
+import io.snapline.spark.operator.frames.{WorkerFrame, FrameBuilder, PartReader}
 import io.snapline.spark.operator.OperatorStore
 import io.snapline.spark.operator.state._
-import io.snapline.spark.settings.ExchangeLimits
+import io.snapline.spark.settings.WorkerLimits
 import org.apache.spark.sql.execution.python.snapline.ArrowSchemas
 
 /** Frames are counted in bytes: of wide rows, and of keys with much state. */
@@ -41,7 +41,7 @@ class ChunkBytesSpec extends AnyFunSuite {
   private final class Given(store: StateStore, states: Seq[StateSpec], mode: String = KeyedSpec.Element)
       extends AutoCloseable {
     val spec = KeyedSpec("wide", mode, states, Nil, Nil, None, None)
-    val limits = ExchangeLimits(1000000, 1L << 30, 10000, 10000, 100, bound)
+    val limits = WorkerLimits(1000000, 1L << 30, 10000, 10000, 100, bound)
     val setup =
       TaskSetup(spec, input, Seq(0), wide, 0, 0, None, None, "UTC", streaming = true, limits, Nil)
     setup.families.foreach(_.createIn(store))
@@ -49,7 +49,7 @@ class ChunkBytesSpec extends AnyFunSuite {
     val counts = new ChangeCounts
     val access =
       new StateAccess(store, key, new EpochKeys, allocator, ArrowSchemas.of("UTC") _, 100, counts, bound)
-    val exchanges = states.zipWithIndex.map { case (each, i) => StateExchange.of(i, each, access) }
+    val exchanges = states.zipWithIndex.map { case (each, i) => StateSync.of(i, each, access) }
     val timers = new Timers(key, store, counts, bound)
 
     def feed(rows: Iterator[InternalRow], late: LateRule = LateRule.None) =
@@ -62,14 +62,14 @@ class ChunkBytesSpec extends AnyFunSuite {
       val chunks = feed(rows.iterator.map { row => lent.pointTo(row.getBytes, row.getSizeInBytes); lent })
       val marks = if (spec.arrow && states.exists(_.entry.isDefined)) Seq("__slot", "__entry") else Seq("__slot")
       val reader =
-        access.reader(Frame.RowsPart, marks.foldLeft(wide)(_.add(_, IntegerType)))
-      val keyReader = access.reader(Frame.KeysPart, key)
+        access.reader(WorkerFrame.RowsPart, marks.foldLeft(wide)(_.add(_, IntegerType)))
+      val keyReader = access.reader(WorkerFrame.KeysPart, key)
       val found = mutable.ArrayBuffer.empty[(Seq[Long], Int)]
       try while (chunks.hasRows) {
           val (builder, meta, end) = chunks.next(RowLimit.None)
           val bytes = builder.build(meta).flatMap(_.array)
-          val frame = Frame.read(java.util.Arrays.copyOfRange(bytes, 4, bytes.length))
-          val part = (0 until frame.parts).find(frame.id(_) == Frame.RowsPart).get
+          val frame = WorkerFrame.read(java.util.Arrays.copyOfRange(bytes, 4, bytes.length))
+          val part = (0 until frame.parts).find(frame.id(_) == WorkerFrame.RowsPart).get
           val batch = reader.read(frame, part)
           keysOf(frame, meta, keyReader)
           // The key that a row names is the row's own: what the epoch began, and the chunks before this one.
@@ -92,9 +92,9 @@ class ChunkBytesSpec extends AnyFunSuite {
 
     private val epoch = mutable.ArrayBuffer.empty[Long]
 
-    private def keysOf(frame: Frame, meta: String, reader: PartReader): Unit = {
+    private def keysOf(frame: WorkerFrame, meta: String, reader: PartReader): Unit = {
       assert(meta.contains(s""""first_slot":${epoch.size},"""))
-      val batch = reader.read(frame, (0 until frame.parts).find(frame.id(_) == Frame.KeysPart).get)
+      val batch = reader.read(frame, (0 until frame.parts).find(frame.id(_) == WorkerFrame.KeysPart).get)
       epoch ++= (0 until batch.numRows()).map(batch.getRow(_).getLong(0))
     }
 
@@ -179,7 +179,7 @@ class ChunkBytesSpec extends AnyFunSuite {
         var pages = 0
         var more = true
         while (more) {
-          val frame = new FrameBuilder(Frame.Fetched)
+          val frame = new FrameBuilder(WorkerFrame.Fetched)
           more = exchange.fetchPage(1, 0, frame)
           assert(frame.size < 2 * bound)
           pages += 1
@@ -230,12 +230,12 @@ class ChunkBytesSpec extends AnyFunSuite {
 
   test("a row or a value above every bound is an error that names it") {
     withStore(value) { (store, given0) =>
-      val large = (ExchangeLimits.MostBytes + 1000).toInt
+      val large = (WorkerLimits.MostBytes + 1000).toInt
       val row = intercept[StateTooLarge](given0.chunks(Seq(toRow(InternalRow(
         1L,
         UTF8String.fromBytes(new Array[Byte](large))
       )))))
-      assert(row.getMessage.contains("column text") && row.getMessage.contains(ExchangeLimits.MostBytes.toString))
+      assert(row.getMessage.contains("column text") && row.getMessage.contains(WorkerLimits.MostBytes.toString))
     }
   }
 }

@@ -13,7 +13,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.snapline.spark.operator.channel.RowLimit
 import io.snapline.spark.operator.{FakeWorker, KeyedModel, KeyedProgram, OperatorStore}
 import io.snapline.spark.operator.state._
-import io.snapline.spark.settings.ExchangeLimits
+import io.snapline.spark.settings.WorkerLimits
 import org.apache.spark.sql.execution.python.snapline.ArrowSchemas
 
 /** The operator against a model: random rows and timers, tiny bounds, several micro-batches. */
@@ -44,7 +44,7 @@ class KeyedTaskSpec extends AnyFunSuite {
     None
   )
 
-  private def setup(batch: Long, watermark: Long, limits: ExchangeLimits): TaskSetup =
+  private def setup(batch: Long, watermark: Long, limits: WorkerLimits): TaskSetup =
     TaskSetup(spec, input, Seq(0), output, batch, 0, Some(watermark), None, "UTC", streaming = true, limits, Nil)
 
   private final class Run(store: StateStore, setup: TaskSetup, rows: Iterator[InternalRow]) {
@@ -63,7 +63,7 @@ class KeyedTaskSpec extends AnyFunSuite {
         counts,
         setup.limits.chunkBytes
       )
-    private val exchanges = spec.states.zipWithIndex.map { case (s, i) => StateExchange.of(i, s, access) }
+    private val exchanges = spec.states.zipWithIndex.map { case (s, i) => StateSync.of(i, s, access) }
     private val timers = new Timers(key, store, counts, setup.limits.chunkBytes)
     private val feed = new ChunkFeed(setup, rows, access, exchanges, LateRule.None)
     private val worker = new FakeWorker(exchanges, setup, allocator, schemaOf)
@@ -112,7 +112,7 @@ class KeyedTaskSpec extends AnyFunSuite {
     OperatorStore.withProvider(key, NoPrefixKeyStateEncoderSpec(key)) { provider =>
       var watermark = 0L
       (0 until 1 + random.nextInt(4)).foreach { batch =>
-        val limits = ExchangeLimits(
+        val limits = WorkerLimits(
           maxKeys = 1 + random.nextInt(6),
           maxBytes = if (random.nextBoolean()) 1 else 1 << 20,
           chunkRows = 1 + random.nextInt(8),

@@ -11,11 +11,11 @@ import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.spark.operator.channel._
-import io.snapline.spark.operator.exchange.WorkerLink
+import io.snapline.spark.operator.frames.WorkerLink
 import io.snapline.spark.operator.{FakeWorker, KeyedModel, KeyedProgram, OperatorStore}
 import io.snapline.spark.operator.state._
 import io.snapline.spark.provider.SnaplineStateStore
-import io.snapline.spark.settings.ExchangeLimits
+import io.snapline.spark.settings.WorkerLimits
 import io.snapline.storage.ArrayStorage
 import org.apache.spark.sql.execution.python.snapline.ArrowSchemas
 
@@ -47,7 +47,7 @@ class TaskSegmentsSpec extends AnyFunSuite {
     None
   )
 
-  private def limits(random: Random) = ExchangeLimits(
+  private def limits(random: Random) = WorkerLimits(
     chunkBytes = if (random.nextBoolean()) 1 + random.nextInt(300) else 1 << 20,
     maxKeys = 1 + random.nextInt(6),
     maxBytes = if (random.nextBoolean()) 1 else 1 << 20,
@@ -57,7 +57,7 @@ class TaskSegmentsSpec extends AnyFunSuite {
   )
 
   private final class Batch(val number: Long, val rows: Seq[Row], val watermark: Long) {
-    def setup(limits: ExchangeLimits): TaskSetup =
+    def setup(limits: WorkerLimits): TaskSetup =
       TaskSetup(spec, input, Seq(0), output, number, number, Some(watermark), None, "UTC", true, limits, Nil)
   }
 
@@ -66,7 +66,7 @@ class TaskSegmentsSpec extends AnyFunSuite {
       store: StateStore,
       batch: Batch,
       rows: Seq[Row],
-      limits: ExchangeLimits,
+      limits: WorkerLimits,
       cuts: Cuts
   ): (Map[Long, Seq[KeyedProgram.Output]], Map[Long, Seq[Row]]) = {
     val setup = batch.setup(limits)
@@ -75,12 +75,12 @@ class TaskSegmentsSpec extends AnyFunSuite {
     setup.families.foreach(_.createIn(store))
     var worker: FakeWorker = null
     val schemas = new StateAccess(store, key, new EpochKeys, allocator, schemaOf, 0, new ChangeCounts)
-    val exchanges = spec.states.zipWithIndex.map { case (s, i) => StateExchange.of(i, s, schemas) }
+    val exchanges = spec.states.zipWithIndex.map { case (s, i) => StateSync.of(i, s, schemas) }
     def start(): WorkerLink = {
       worker = new FakeWorker(exchanges, setup, allocator, schemaOf, () => coin.nextInt(15) == 0)
       worker
     }
-    val stage = new TaskStage(setup, store, new ChangeCounts, schemaOf, allocator, 0, 1, () => start())
+    val stage = new TaskRuntime(setup, store, new ChangeCounts, schemaOf, allocator, 0, 1, () => start())
     val source = rows.iterator.map { case (k, n, t) => toRow(InternalRow(k, n, t)) }
     val task = stage.open(source, BroadcastRows.None, LateRule.None, mutable.Queue.empty, cuts)
     val out = task.map(row => (row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3))).toList

@@ -4,26 +4,26 @@ import java.nio.ByteBuffer
 
 import org.apache.spark.sql.types.StructType
 
-import io.snapline.spark.operator.exchange.{ByteBudget, Frame, FrameBuilder}
+import io.snapline.spark.operator.frames.{ByteBudget, WorkerFrame, FrameBuilder}
 
 /** Answers for `apply_to_keyed_state`: all keys that have a state, page by page, each page with that state and slots of
   * its own.
   */
 final class KeyScan(
     key: StructType,
-    exchanges: Seq[StateExchange],
+    exchanges: Seq[StateSync],
     access: StateAccess,
     pageKeys: Int,
     endEpoch: () => Unit
 ) extends AutoCloseable {
   // The same part as of a chunk of rows, which is described there.
-  private val writer = access.writer(Frame.KeysPart, key)
+  private val writer = access.writer(WorkerFrame.KeysPart, key)
   private var found: EpochKeys = _
   private var at = 0
   private val page = new NewKeys
 
   /** None: the worker wants no more. What it changed in the page before is in the store by now. */
-  def answer(request: Frame): Option[Array[ByteBuffer]] = {
+  def answer(request: WorkerFrame): Option[Array[ByteBuffer]] = {
     val exchange = exchanges(request.long("state").toInt)
     endEpoch()
     if (request.flag("close")) {
@@ -31,7 +31,7 @@ final class KeyScan(
       None
     } else {
       if (!request.flag("next")) begin(exchange.spec)
-      val answer = new FrameBuilder(Frame.Fetched)
+      val answer = new FrameBuilder(WorkerFrame.Fetched)
       gather()
       val rows = exchange.lookUp(page, page.until, new ByteBudget(access.pageBytes))
       page.cut(rows)

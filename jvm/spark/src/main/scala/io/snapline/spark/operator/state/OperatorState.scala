@@ -6,7 +6,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.unsafe.types.ByteArray
 
-import io.snapline.spark.operator.exchange.{Frame, FrameBuilder}
+import io.snapline.spark.operator.frames.{WorkerFrame, FrameBuilder}
 
 /** Carries one operator state between the store and the worker, whole. One task's, on its thread; owns its vectors
   * until `close`.
@@ -15,9 +15,9 @@ final class OperatorState(index: Int, val spec: OperatorStateSpec, access: State
   private val keyField = StructField("k", spec.keyType, nullable = true)
   private val valueField = StructField("v", spec.valueType, nullable = true)
   private val store = access.store
-  private val writer = access.writer(Frame.operatorPart(index), StructType(Seq(keyField, valueField)))
+  private val writer = access.writer(WorkerFrame.operatorPart(index), StructType(Seq(keyField, valueField)))
   private val reader = access.reader(
-    Frame.operatorChangesPart(index),
+    WorkerFrame.operatorChangesPart(index),
     StructType(Seq(StructField("op", ByteType, nullable = false), keyField, valueField))
   )
   private val row = new GenericInternalRow(2)
@@ -57,7 +57,7 @@ final class OperatorState(index: Int, val spec: OperatorStateSpec, access: State
   def flush(frame: FrameBuilder): Unit = if (writer.rows > 0) writer.flush(frame)
 
   /** Applies one part of changes; an entry that is put as it is stored is not written. */
-  def change(frame: Frame, part: Int): Unit = {
+  def change(frame: WorkerFrame, part: Int): Unit = {
     val batch = reader.read(frame, part)
     (0 until batch.numRows()).foreach(i => change(batch, i))
   }
@@ -142,17 +142,17 @@ final class OperatorStates(specs: Seq[OperatorStateSpec], access: StateAccess) e
       rows += 1
       full = states(i).write(key, value) >= OperatorStates.FrameBytes || rows == OperatorStates.FrameRows
     }
-    val frame = new FrameBuilder(Frame.States)
+    val frame = new FrameBuilder(WorkerFrame.States)
     states.foreach(_.flush(frame))
     sent = !toSend.hasNext
     if (sent) toSend = Iterator.empty
     (frame, s"""{"more":${!sent},"restored":${OperatorMark.isIn(access.store)}}""")
   }
 
-  def has(part: Int): Boolean = part >= Frame.operatorChangesPart(0)
+  def has(part: Int): Boolean = part >= WorkerFrame.operatorChangesPart(0)
 
-  def change(frame: Frame, part: Int): Unit =
-    states(frame.id(part) - Frame.operatorChangesPart(0)).change(frame, part)
+  def change(frame: WorkerFrame, part: Int): Unit =
+    states(frame.id(part) - WorkerFrame.operatorChangesPart(0)).change(frame, part)
 
   /** Of the broadcast states, by name. */
   def entrySums: Seq[(String, EntrySum)] =

@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.apache.spark.sql.types.StructType
 
-import io.snapline.spark.operator.exchange.{PartReader, PartWriter}
-import io.snapline.spark.settings.ExchangeLimits
+import io.snapline.spark.operator.frames.{PartReader, PartWriter}
+import io.snapline.spark.settings.WorkerLimits
 
 /** What the exchange of every state of a task shares.
   *
@@ -26,7 +26,7 @@ final class StateAccess(
     val schemaOf: StructType => Schema,
     val maxPrefetch: Int,
     val counts: ChangeCounts,
-    val pageBytes: Long = ExchangeLimits.MostBytes
+    val pageBytes: Long = WorkerLimits.MostBytes
 ) {
   def writer(id: Int, schema: StructType): PartWriter = new PartWriter(id, schemaOf(schema), allocator)
 

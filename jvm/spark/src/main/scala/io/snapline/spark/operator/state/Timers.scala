@@ -9,14 +9,14 @@ import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.snapline.spark.settings.ExchangeLimits
+import io.snapline.spark.settings.WorkerLimits
 
 /** The timers of a partition: one family for each kind of time, ordered by time. */
 final class Timers(
     keySchema: StructType,
     store: StateStore,
     counts: ChangeCounts,
-    pageBytes: Long = ExchangeLimits.MostBytes
+    pageBytes: Long = WorkerLimits.MostBytes
 ) {
   private val rows = new TimeOrderedRows(keySchema, Timers.Time, Timers.Key)
 

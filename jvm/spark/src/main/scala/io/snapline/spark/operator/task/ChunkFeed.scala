@@ -5,15 +5,15 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
 
 import io.snapline.spark.operator.channel.RowLimit
-import io.snapline.spark.operator.exchange.{ByteBudget, Frame, FrameBuilder, PartWriter, RowSize}
-import io.snapline.spark.operator.state.{MapExchange, NewKeys, StateAccess, StateExchange, Timers}
+import io.snapline.spark.operator.frames.{ByteBudget, WorkerFrame, FrameBuilder, PartWriter, RowSize}
+import io.snapline.spark.operator.state.{MapSync, NewKeys, StateAccess, StateSync, Timers}
 
 /** Makes chunks of a partition's rows, with the state of the keys they begin. */
 final class ChunkFeed(
     setup: TaskSetup,
     source: Iterator[InternalRow],
     access: StateAccess,
-    exchanges: Seq[StateExchange],
+    exchanges: Seq[StateSync],
     late: LateRule
 ) extends Feed {
   private val rows = new RowSource(source)
@@ -25,8 +25,8 @@ final class ChunkFeed(
   private val slots = RowSlots.of(setup.key, setup.keyOrdinals, keyOf(_), keys)
 
   /** The maps whose entries are looked up by a column, and their pairs' projections. */
-  private val byEntry: Array[(MapExchange, UnsafeProjection)] = exchanges.collect {
-    case map: MapExchange if map.spec.entry.isDefined =>
+  private val byEntry: Array[(MapSync, UnsafeProjection)] = exchanges.collect {
+    case map: MapSync if map.spec.entry.isDefined =>
       map -> map.pairOfInput(input.indexWhere(_.name == map.spec.entry.get))
   }.toArray
 
@@ -34,9 +34,9 @@ final class ChunkFeed(
     StructField("__slot", IntegerType, nullable = false) +:
       (if (setup.spec.arrow) byEntry.toSeq.map(e => StructField(s"__entry_${e._1.index}", IntegerType, false)) else Nil)
   )
-  private val rowWriter = access.writer(Frame.RowsPart, StructType(setup.inputSchema.fields ++ marks.fields))
-  private val keyWriter = access.writer(Frame.KeysPart, setup.key)
-  private val timerWriter = access.writer(Frame.TimersPart, Timers.sent)
+  private val rowWriter = access.writer(WorkerFrame.RowsPart, StructType(setup.inputSchema.fields ++ marks.fields))
+  private val keyWriter = access.writer(WorkerFrame.KeysPart, setup.key)
+  private val timerWriter = access.writer(WorkerFrame.TimersPart, Timers.sent)
   private val marksRow = new SpecificInternalRow(marks)
   private val joined = new JoinedRow
   private val rowSize = new RowSize("a row", setup.inputSchema)
@@ -92,7 +92,7 @@ final class ChunkFeed(
     }
     takenRows += count
     limit.sent(count)
-    val frame = new FrameBuilder(Frame.Rows)
+    val frame = new FrameBuilder(WorkerFrame.Rows)
     rowWriter.flushFirst(kept, frame)
     addState(frame, kept)
     // Keys were numbered of which the worker is not told.
@@ -118,7 +118,7 @@ final class ChunkFeed(
   private def rowsMeta(first: Int, end: Boolean): String = s"""{"first_slot":$first,"end_of_epoch":$end}"""
 
   override def last(): (FrameBuilder, String) = {
-    val frame = new FrameBuilder(Frame.Rows)
+    val frame = new FrameBuilder(WorkerFrame.Rows)
     val first = begun.first
     rowWriter.flush(frame)
     addState(frame, 0)
@@ -141,7 +141,7 @@ final class ChunkFeed(
       row.update(1, time)
       timerWriter.write(row)
     }
-    val frame = new FrameBuilder(Frame.Timers)
+    val frame = new FrameBuilder(WorkerFrame.Timers)
     val kept = readState(round.timers.length)
     val sent = if (kept < round.timers.length) round.first(kept) else round
     timerWriter.flushFirst(kept, frame)

@@ -3,7 +3,7 @@ package io.snapline.spark.operator.task
 import org.apache.spark.sql.catalyst.InternalRow
 
 import io.snapline.spark.operator.channel.RowLimit
-import io.snapline.spark.operator.exchange.{FrameBuilder, PartWriter}
+import io.snapline.spark.operator.frames.{FrameBuilder, PartWriter}
 import io.snapline.spark.operator.state.Timers
 
 /** Makes the chunks that a worker is sent, one after another. */

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjecti
 
 import io.snapline.error.InternalError
 import io.snapline.spark.operator.channel.RowLimit
-import io.snapline.spark.operator.exchange.{Frame, FrameBuilder, WorkerLink}
-import io.snapline.spark.operator.state.{KeyScan, OperatorStates, StateAccess, StateExchange, Timers}
+import io.snapline.spark.operator.frames.{WorkerFrame, FrameBuilder, WorkerLink}
+import io.snapline.spark.operator.state.{KeyScan, OperatorStates, StateAccess, StateSync, Timers}
 
 /** The rows and timers of one micro-batch in a task of the keyed operator: feeds the worker, applies what it changed,
   * hands on what it emits. Order: docs/notes/003-keyed-process.md.
@@ -22,7 +22,7 @@ final class KeyedTask(
     val setup: TaskSetup,
     link: WorkerLink,
     feed: Feed,
-    exchanges: Seq[StateExchange],
+    exchanges: Seq[StateSync],
     timers: Timers,
     access: StateAccess,
     operator: OperatorStates,
@@ -36,12 +36,12 @@ final class KeyedTask(
   import KeyedTask._
 
   private val keys = access.keys
-  private val output = access.reader(Frame.OutputPart, setup.output)
-  private val timerChanges = access.reader(Frame.TimerChangesPart, Timers.changed)
-  private val changes = exchanges.map(e => access.reader(Frame.changesPart(e.index), e.changed))
+  private val output = access.reader(WorkerFrame.OutputPart, setup.output)
+  private val timerChanges = access.reader(WorkerFrame.TimerChangesPart, Timers.changed)
+  private val changes = exchanges.map(e => access.reader(WorkerFrame.changesPart(e.index), e.changed))
   private val keyScan =
     new KeyScan(setup.key, exchanges, access, setup.limits.chunkRows, () => feed.endEpoch())
-  private val requests = exchanges.map(e => access.reader(Frame.statePart(e.index), e.sent))
+  private val requests = exchanges.map(e => access.reader(WorkerFrame.statePart(e.index), e.sent))
   private val toRow = UnsafeProjection.create(setup.output.zipWithIndex.map { case (field, i) =>
     BoundReference(i, field.dataType, nullable = true)
   })
@@ -77,7 +77,7 @@ final class KeyedTask(
   start()
 
   private def start(): Unit = {
-    val frame = new FrameBuilder(Frame.Setup)
+    val frame = new FrameBuilder(WorkerFrame.Setup)
     feed.writers.foreach(_.describe(frame))
     output.describe(frame)
     timerChanges.describe(frame)
@@ -156,7 +156,7 @@ final class KeyedTask(
   }
 
   private def finish(): Unit = {
-    link.send(new FrameBuilder(Frame.End).build(s"""{"more":${!isLast}}"""))
+    link.send(new FrameBuilder(WorkerFrame.End).build(s"""{"more":${!isLast}}"""))
     if (isLast) link.finish()
     phase = Ending
   }
@@ -166,9 +166,9 @@ final class KeyedTask(
     if (frame == null) ended = true
     else
       frame.kind match {
-        case Frame.Output => emitted = output.read(frame, 0).rowIterator()
-        case Frame.Changes => (0 until frame.parts).foreach(change(frame, _))
-        case Frame.Done =>
+        case WorkerFrame.Output => emitted = output.read(frame, 0).rowIterator()
+        case WorkerFrame.Changes => (0 until frame.parts).foreach(change(frame, _))
+        case WorkerFrame.Done =>
           underWay -= 1
           if (rowChunks > 0) {
             rowChunks -= 1
@@ -177,36 +177,36 @@ final class KeyedTask(
             if (left > 0) stopped = true
           }
           feed.held = frame.long("held")
-        case Frame.EpochDone =>
+        case WorkerFrame.EpochDone =>
           feed.endEpoch()
           epochCount += 1
           epochEnding = false
-        case Frame.Fetch => fetch(frame)
-        case Frame.Finished =>
+        case WorkerFrame.Fetch => fetch(frame)
+        case WorkerFrame.Finished =>
           reported = frame.numbers("metrics")
           ended = !isLast
         case other => throw new InternalError(s"The worker sent a frame of kind $other.")
       }
   }
 
-  private def change(frame: Frame, part: Int): Unit =
-    if (frame.id(part) == Frame.TimerChangesPart) timers.change(timerChanges.read(frame, part), keys)
+  private def change(frame: WorkerFrame, part: Int): Unit =
+    if (frame.id(part) == WorkerFrame.TimerChangesPart) timers.change(timerChanges.read(frame, part), keys)
     else if (operator.has(frame.id(part))) operator.change(frame, part)
     else {
-      val index = frame.id(part) - Frame.changesPart(0)
+      val index = frame.id(part) - WorkerFrame.changesPart(0)
       exchanges(index).change(changes(index).read(frame, part))
     }
 
-  private def fetch(frame: Frame): Unit =
+  private def fetch(frame: WorkerFrame): Unit =
     if (frame.text("what") == "keys") keyScan.answer(frame).foreach(link.send)
     else fetchState(frame)
 
-  private def fetchState(frame: Frame): Unit = {
+  private def fetchState(frame: WorkerFrame): Unit = {
     val request = frame.long("request")
     val exchange = exchanges(frame.long("state").toInt)
     if (frame.flag("close")) exchange.closeRequest(request)
     else {
-      val answer = new FrameBuilder(Frame.Fetched)
+      val answer = new FrameBuilder(WorkerFrame.Fetched)
       val slot = frame.long("slot").toInt
       frame.text("what") match {
         case "scan" =>

@@ -4,9 +4,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
 import io.snapline.spark.operator.channel.RowLimit
-import io.snapline.spark.operator.exchange.{Frame, FrameBuilder, PartWriter, RowSize}
+import io.snapline.spark.operator.frames.{WorkerFrame, FrameBuilder, PartWriter, RowSize}
 import io.snapline.spark.operator.state.{OperatorStates, StateAccess, Timers}
-import io.snapline.spark.settings.ExchangeLimits
+import io.snapline.spark.settings.WorkerLimits
 
 /** Sends what comes before the rows of a micro-batch: the operator state, then the rows of the broadcast stream. */
 final class OperatorFeed(
@@ -14,10 +14,10 @@ final class OperatorFeed(
     broadcast: Iterator[InternalRow],
     broadcastSchema: Option[StructType],
     access: StateAccess,
-    limits: ExchangeLimits,
+    limits: WorkerLimits,
     rows: Feed
 ) extends Feed {
-  private val broadcastWriter = broadcastSchema.map(access.writer(Frame.BroadcastPart, _))
+  private val broadcastWriter = broadcastSchema.map(access.writer(WorkerFrame.BroadcastPart, _))
 
   override def writers: Seq[PartWriter] = rows.writers ++ broadcastWriter
 
@@ -48,7 +48,7 @@ final class OperatorFeed(
         bytes += size.of(row)
         writer.write(row)
       }
-      val frame = new FrameBuilder(Frame.Broadcast)
+      val frame = new FrameBuilder(WorkerFrame.Broadcast)
       writer.flush(frame)
       // An epoch of its own: it may read and write the state of any key, so no chunk may be on its way.
       (frame, """{"first_slot":0,"end_of_epoch":true}""", true)

@@ -23,7 +23,7 @@ trait KeyedRows extends Iterator[InternalRow] {
   */
 final class TaskSegments(
     setup: TaskSetup,
-    stage: TaskStage,
+    stage: TaskRuntime,
     channel: ChannelState,
     rows: Iterator[InternalRow],
     broadcast: BroadcastRows,

@@ -6,7 +6,7 @@ import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods
 
 import io.snapline.spark.operator.state.{KeyedFamilies, KeyedFamily, KeyedSpec, SchemaHistory}
-import io.snapline.spark.settings.ExchangeLimits
+import io.snapline.spark.settings.WorkerLimits
 import org.apache.spark.sql.execution.streaming.state.snapline.GroupingKeys
 
 /** What every task of a keyed operator is told by the driver.
@@ -33,7 +33,7 @@ final case class TaskSetup(
     eventTime: Option[Int],
     timeZone: String,
     streaming: Boolean,
-    limits: ExchangeLimits,
+    limits: WorkerLimits,
     histories: Seq[SchemaHistory],
     partitions: Int = 1
 ) {

@@ -6,10 +6,10 @@ import scala.xml.Node
 
 import jakarta.servlet.http.HttpServletRequest
 
-import io.snapline.spark.ui.page.{Page, Request}
+import io.snapline.spark.ui.page.{TabPage, Request}
 
 /** Our pages in the frame of Spark's. */
-private[spark] final class CheckpointsTab(ui: SparkUI, pages: Seq[Page]) extends SparkUITab(ui, "checkpoints") {
+private[spark] final class CheckpointsTab(ui: SparkUI, pages: Seq[TabPage]) extends SparkUITab(ui, "checkpoints") {
   override val name: String = "Checkpoints"
 
   /** Behind Structured Streaming. */
@@ -21,7 +21,7 @@ private[spark] final class CheckpointsTab(ui: SparkUI, pages: Seq[Page]) extends
   /** In the history server the application is named by where its pages lie. */
   private def application: String = if (basePath.isEmpty) ui.appId else basePath.stripPrefix("/history/")
 
-  private final class FramedPage(page: Page) extends WebUIPage(page.name) {
+  private final class FramedPage(page: TabPage) extends WebUIPage(page.name) {
     override def render(request: HttpServletRequest): Seq[Node] = {
       val root = UIUtils.prependBaseUri(request)
       val parameters =

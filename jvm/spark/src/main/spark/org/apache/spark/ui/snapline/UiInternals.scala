@@ -1,7 +1,7 @@
 package org.apache.spark.ui
 package snapline
 
-import io.snapline.spark.ui.page.Page
+import io.snapline.spark.ui.page.TabPage
 
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.SparkListenerEvent
@@ -16,5 +16,5 @@ object UiInternals {
 
   def post(context: SparkContext, event: SparkListenerEvent): Unit = context.listenerBus.post(event)
 
-  def attach(context: SparkContext, pages: Seq[Page]): Unit = context.ui.foreach(new CheckpointsTab(_, pages))
+  def attach(context: SparkContext, pages: Seq[TabPage]): Unit = context.ui.foreach(new CheckpointsTab(_, pages))
 }

@@ -76,7 +76,7 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
     else if (isStreaming) {
       StatefulOperatorPartitioning.getCompatibleDistribution(groupingAttributes, getStateInfo, conf)
     } else ClusteredDistribution(groupingAttributes),
-    if (hasBroadcast) BroadcastDistribution(OrderedRows.of(initialStateGroupingAttrs, initialState.output))
+    if (hasBroadcast) BroadcastDistribution(SortedRows.of(initialStateGroupingAttrs, initialState.output))
     else UnspecifiedDistribution
   )
 

@@ -3,11 +3,11 @@ package org.apache.spark.sql.execution.python.snapline
 import scala.collection.mutable
 
 import io.snapline.spark.operator.channel.{Cuts, TaskCuts}
-import io.snapline.spark.operator.exchange.WorkerLink
+import io.snapline.spark.operator.frames.WorkerLink
 import io.snapline.spark.operator.state.{ChangeCounts, EntrySum, KeyedSpec, StateMigration}
-import io.snapline.spark.operator.task.{BroadcastRows, EarliestTime, LateRule, TaskSetup, TaskStage}
+import io.snapline.spark.operator.task.{BroadcastRows, EarliestTime, LateRule, TaskSetup, TaskRuntime}
 import io.snapline.spark.protocol.{BroadcastChecks, BroadcastReport}
-import io.snapline.spark.settings.ExchangeLimits
+import io.snapline.spark.settings.WorkerLimits
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -59,7 +59,7 @@ private[snapline] final class KeyedRun(
     val partition = if (setup.streaming) store.id.partitionId else context.partitionId()
     val partitions = if (setup.streaming) setup.partitions else context.numPartitions()
     val stage =
-      new TaskStage(setup, store, counts, schemaOf, allocator, partition, partitions, () => startLink())
+      new TaskRuntime(setup, store, counts, schemaOf, allocator, partition, partitions, () => startLink())
     val stopsWithin = setup.spec.mode == KeyedSpec.Element
     val cuts =
       if (!setup.streaming) Cuts.Never
@@ -133,7 +133,7 @@ private object KeyedRun {
       eventTime,
       conf.sessionLocalTimeZone,
       plan.isStreaming,
-      ExchangeLimits.read(name => Option(conf.getConfString(name, null)), conf.arrowMaxBytesPerBatch),
+      WorkerLimits.read(name => Option(conf.getConfString(name, null)), conf.arrowMaxBytesPerBatch),
       plan.histories,
       plan.getStateInfo.numPartitions
     )

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.collection.mutable
 
-import io.snapline.spark.operator.exchange.{Frame, WorkerLink}
+import io.snapline.spark.operator.frames.{WorkerFrame, WorkerLink}
 
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.api.python._
@@ -24,7 +24,7 @@ private[snapline] final class PythonWorkerLink(
     function: PythonFunction,
     jobArtifactUUID: Option[String],
     workerMetrics: Map[String, AccumulatorV2[Long, Long]]
-) extends BasePythonRunner[Nothing, Frame](
+) extends BasePythonRunner[Nothing, WorkerFrame](
       Seq(ChainedPythonFunctions(Seq(function))),
       PythonEvalType.NON_UDF,
       Array(Array(0)),
@@ -33,7 +33,7 @@ private[snapline] final class PythonWorkerLink(
     )
     with WorkerLink {
   private var socket: DuplexSocket = _
-  private var frames: Iterator[Frame] = _
+  private var frames: Iterator[WorkerFrame] = _
 
   /** Whether the worker has said that it is through; then it is Spark's again. */
   private var hasEnded = false
@@ -45,7 +45,7 @@ private[snapline] final class PythonWorkerLink(
     socket.write(frame)
   }
 
-  override def receive(): Frame = if (frames.hasNext) frames.next() else null
+  override def receive(): WorkerFrame = if (frames.hasNext) frames.next() else null
 
   override def finish(): Unit = {
     val end = ByteBuffer.allocate(4).putInt(SpecialLengths.END_OF_STREAM)
@@ -80,7 +80,7 @@ private[snapline] final class PythonWorkerLink(
       process: Option[WorkerProcess.Handle],
       releasedOrClosed: AtomicBoolean,
       context: TaskContext
-  ): Iterator[Frame] = {
+  ): Iterator[WorkerFrame] = {
     val end = new WorkerEnd(worker, process.flatMap(WorkerProcess.of), env.conf.get(PYTHON_TASK_KILL_TIMEOUT))
     // Called before the listener of Spark, which closes the connection and leaves the process to itself.
     context.addTaskCompletionListener[Unit] { ended =>
@@ -90,7 +90,7 @@ private[snapline] final class PythonWorkerLink(
     socket.write(Array(ByteBuffer.wrap(head.toByteArray)))
     val stream = new DataInputStream(socket)
     new ReaderIterator(stream, writer, startTime, env, worker, process, releasedOrClosed, context) {
-      override protected def read(): Frame = {
+      override protected def read(): WorkerFrame = {
         writer.exception.foreach(throw _)
         try
           stream.readInt() match {
@@ -100,7 +100,7 @@ private[snapline] final class PythonWorkerLink(
               batchesProcessed += 1
               totalDataReceived += length
               metrics("pythonDataReceived").add(length.toLong)
-              Frame.read(bytes)
+              WorkerFrame.read(bytes)
             case SpecialLengths.TIMING_DATA =>
               handleTimingData()
               read()

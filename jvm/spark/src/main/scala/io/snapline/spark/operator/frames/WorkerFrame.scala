@@ -1,4 +1,4 @@
-package io.snapline.spark.operator.exchange
+package io.snapline.spark.operator.frames
 
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
@@ -9,7 +9,7 @@ import org.json4s.jackson.JsonMethods
 import io.snapline.error.InternalError
 
 /** What travels between the operator and its worker; docs/notes/003-keyed-process.md is the authority. */
-object Frame {
+object WorkerFrame {
 
   // operator to worker
   val Setup = 1
@@ -44,7 +44,7 @@ object Frame {
   def padded(length: Int): Int = (length + 7) & ~7
 
   /** Reads what stands behind a frame's length. */
-  def read(bytes: Array[Byte]): Frame = {
+  def read(bytes: Array[Byte]): WorkerFrame = {
     val in = ByteBuffer.wrap(bytes)
     val kind = in.getInt()
     val metaLength = in.getInt()
@@ -64,12 +64,12 @@ object Frame {
       offsets(i) = offset
       offset += padded(lengths(i))
     }
-    new Frame(kind, meta, bytes, ids, offsets, lengths)
+    new WorkerFrame(kind, meta, bytes, ids, offsets, lengths)
   }
 }
 
 /** A frame that has arrived. */
-final class Frame(
+final class WorkerFrame(
     val kind: Int,
     meta: JValue,
     val bytes: Array[Byte],

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.snapline.error.InternalError
 import io.snapline.spark.operator.channel.{ChannelState, Cuts, RowLimit, RowSchema}
-import io.snapline.spark.operator.exchange.{Frame, FrameBuilder, WorkerLink}
+import io.snapline.spark.operator.frames.{WorkerFrame, FrameBuilder, WorkerLink}
 import io.snapline.spark.operator.state._
 
 /** Puts the parts of one task together. Owns its worker and the Arrow memory until `close`, which the end of the task
@@ -20,7 +20,7 @@ import io.snapline.spark.operator.state._
   * @param startLink
   *   called where there is something to do
   */
-final class TaskStage(
+final class TaskRuntime(
     setup: TaskSetup,
     store: StateStore,
     counts: ChangeCounts,
@@ -73,7 +73,7 @@ final class TaskStage(
         counts,
         segment.limits.chunkBytes
       )
-    val exchanges = segment.spec.states.zipWithIndex.map { case (state, i) => StateExchange.of(i, state, access) }
+    val exchanges = segment.spec.states.zipWithIndex.map { case (state, i) => StateSync.of(i, state, access) }
     val states = new OperatorStates(segment.spec.operatorStates, access)
     operator = Some(states)
     val chunks = new ChunkFeed(segment, rows, access, exchanges, late)
@@ -104,7 +104,7 @@ final class TaskStage(
   /** Lets a worker go that waits to be set up again. */
   private[operator] def releaseWorker(): Unit = if (linkIsOpen) {
     linkIsOpen = false
-    link.send(new FrameBuilder(Frame.End).build("{}"))
+    link.send(new FrameBuilder(WorkerFrame.End).build("{}"))
     link.finish()
     if (link.receive() != null) throw new InternalError("The worker went on after its end.")
   }

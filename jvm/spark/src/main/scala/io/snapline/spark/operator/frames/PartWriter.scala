@@ -1,4 +1,4 @@
-package io.snapline.spark.operator.exchange
+package io.snapline.spark.operator.frames
 
 import java.nio.channels.Channels
 
@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
 
-import io.snapline.spark.settings.ExchangeLimits
+import io.snapline.spark.settings.WorkerLimits
 
 /** Writes the rows of one kind of part. Owns its vectors until `close`. */
 final class PartWriter(val id: Int, schema: Schema, allocator: BufferAllocator) extends AutoCloseable {
@@ -97,8 +97,8 @@ final class RowSize(what: String, schema: StructType) {
   /** Refuses a row that cannot travel, and names its largest column. */
   def of(row: InternalRow): Int = {
     val bytes = ofAny(row)
-    if (bytes > ExchangeLimits.MostBytes)
-      throw ExchangeLimits.tooLarge(s"$what, most of it in column ${widest(row)},", bytes.toLong)
+    if (bytes > WorkerLimits.MostBytes)
+      throw WorkerLimits.tooLarge(s"$what, most of it in column ${widest(row)},", bytes.toLong)
     bytes
   }
 

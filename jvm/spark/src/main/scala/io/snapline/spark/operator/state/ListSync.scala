@@ -8,18 +8,18 @@ import org.apache.spark.sql.types.{IntegerType, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.snapline.error.InternalError
-import io.snapline.spark.operator.exchange.{ByteBudget, Frame, FrameBuilder}
+import io.snapline.spark.operator.frames.{ByteBudget, WorkerFrame, FrameBuilder}
 
 /** A list per key. Appending needs no read: the store merges. */
-final class ListExchange(index: Int, spec: StateSpec, access: StateAccess)
-    extends StateExchange(index, spec) {
+final class ListSync(index: Int, spec: StateSpec, access: StateAccess)
+    extends StateSync(index, spec) {
   override val sent: StructType = StructType(slotField +: valueField +: expiry)
   override val changed: StructType = StructType(slotField +: opField +: valueField +: expiryAndCreated)
 
   private val store = access.store
   private val counts = access.counts
-  private val writer = access.writer(Frame.statePart(index), sent)
-  private val notSent = access.writer(Frame.notSentPart(index), new StructType().add("slot", IntegerType, false))
+  private val writer = access.writer(WorkerFrame.statePart(index), sent)
+  private val notSent = access.writer(WorkerFrame.notSentPart(index), new StructType().add("slot", IntegerType, false))
   private val ttl = if (spec.ttl) Some(new TtlIndex(spec, access.keySchema, store, counts)) else None
   private val row = new GenericInternalRow(sent.length)
   private val slotRow = new GenericInternalRow(1)
@@ -72,11 +72,11 @@ final class ListExchange(index: Int, spec: StateSpec, access: StateAccess)
     while (i < rows) {
       val slot = batch.getRow(i).getInt(0)
       val key = access.keys(slot)
-      val cleared = batch.getRow(i).getByte(1) == ListExchange.Clear
+      val cleared = batch.getRow(i).getByte(1) == ListSync.Clear
       if (cleared) i += 1
       val elements = ArrayBuffer.empty[UnsafeRow]
       var earliest = Long.MaxValue
-      while (i < rows && batch.getRow(i).getInt(0) == slot && batch.getRow(i).getByte(1) == ListExchange.Append) {
+      while (i < rows && batch.getRow(i).getInt(0) == slot && batch.getRow(i).getByte(1) == ListSync.Append) {
         val change = batch.getRow(i)
         elements += toStore(change).copy()
         if (spec.ttl && !change.isNullAt(3) && change.getBoolean(4)) earliest = math.min(earliest, change.getLong(3))
@@ -100,7 +100,7 @@ final class ListExchange(index: Int, spec: StateSpec, access: StateAccess)
   override def fetchPage(request: Long, slot: Int, frame: FrameBuilder): Boolean = {
     val elements = pages.getOrElseUpdate(request, store.valuesIterator(access.keys(slot), spec.name))
     var bytes = 0L
-    while (elements.hasNext && writer.rows < StateExchange.PageRows && bytes < access.pageBytes) {
+    while (elements.hasNext && writer.rows < StateSync.PageRows && bytes < access.pageBytes) {
       val element = elements.next()
       bytes += sized(element.getSizeInBytes)
       write(slot, element)
@@ -123,7 +123,7 @@ final class ListExchange(index: Int, spec: StateSpec, access: StateAccess)
   }
 }
 
-private object ListExchange {
+private object ListSync {
   val Append: Byte = 0
   val Clear: Byte = 1
 }

@@ -1,4 +1,4 @@
-package io.snapline.spark.operator.exchange
+package io.snapline.spark.operator.frames
 
 import java.io.OutputStream
 import java.nio.ByteBuffer
@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.collection.mutable.ArrayBuffer
 
-import io.snapline.spark.settings.ExchangeLimits
+import io.snapline.spark.settings.WorkerLimits
 
 /** Gathers the parts of one frame. */
 final class FrameBuilder(kind: Int) {
@@ -19,7 +19,7 @@ final class FrameBuilder(kind: Int) {
     write(body)
     ids += id
     lengths += body.size - start
-    body.zeros(Frame.padded(body.size) - body.size)
+    body.zeros(WorkerFrame.padded(body.size) - body.size)
   }
 
   /** Makes room for a part that comes; what is large is not copied again and again. */
@@ -30,7 +30,7 @@ final class FrameBuilder(kind: Int) {
   /** The frame's bytes, in two pieces, to be written one after the other. */
   def build(meta: String): Array[ByteBuffer] = {
     val json = meta.getBytes(UTF_8)
-    val head = Frame.padded(12 + 8 * ids.size + json.length)
+    val head = WorkerFrame.padded(12 + 8 * ids.size + json.length)
     val header = ByteBuffer.allocate(4 + head)
     header.putInt(head + body.size).putInt(kind).putInt(json.length).putInt(ids.size)
     ids.indices.foreach(i => header.putInt(ids(i)).putInt(lengths(i)))
@@ -66,7 +66,7 @@ object FrameBuilder {
     def reserve(more: Long): Unit = if (more > bytes.length - size) {
       // With room for the message's head and the padding.
       val wanted = size + more + FrameBuilder.Extra
-      if (wanted > FrameBuilder.Most) throw ExchangeLimits.tooLarge("what belongs to one chunk, together", wanted)
+      if (wanted > FrameBuilder.Most) throw WorkerLimits.tooLarge("what belongs to one chunk, together", wanted)
       bytes = java.util.Arrays.copyOf(bytes, math.max(wanted, math.min(bytes.length * 2L, FrameBuilder.Most)).toInt)
     }
 

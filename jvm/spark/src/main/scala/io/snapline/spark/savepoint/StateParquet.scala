@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.{IntegerType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A state of a savepoint: Spark's Parquet files, which know a little more of their rows. */
-private[savepoint] final class StateFiles(
+private[savepoint] final class StateParquet(
     session: SparkSession,
     folder: String,
     operator: OperatorLayout,
@@ -18,7 +18,7 @@ private[savepoint] final class StateFiles(
 ) extends ParquetTable(
       s"state ${family.name} of ${operator.title} in $folder",
       session,
-      StateFiles.Options,
+      StateParquet.Options,
       Seq(folder),
       Some(columns),
       classOf[ParquetFileFormat]
@@ -27,7 +27,7 @@ private[savepoint] final class StateFiles(
     new StateFilesScanBuilder(session, fileIndex, operator, family, columns, mergedOptions(options))
 }
 
-private object StateFiles {
+private object StateParquet {
 
   /** The folder's name is no pattern. */
   val Options = new CaseInsensitiveStringMap(java.util.Map.of("__globPaths__", "false"))

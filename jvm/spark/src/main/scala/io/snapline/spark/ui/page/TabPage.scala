@@ -10,7 +10,7 @@ final case class Content(title: String, body: NodeSeq)
   * @param name
   *   its place below the tab's own
   */
-trait Page {
+trait TabPage {
   def name: String
   def render(request: Request): Content
 }

@@ -1,4 +1,4 @@
-package io.snapline.spark.operator.exchange
+package io.snapline.spark.operator.frames
 
 import java.io.ByteArrayInputStream
 import java.nio.ByteBuffer
@@ -21,7 +21,7 @@ final class PartReader(val id: Int, schema: Schema, allocator: BufferAllocator) 
   private val loader = new VectorLoader(root)
   private var batch: ColumnarBatch = _
 
-  def read(frame: Frame, part: Int): ColumnarBatch = {
+  def read(frame: WorkerFrame, part: Int): ColumnarBatch = {
     val in = new ByteArrayInputStream(frame.bytes, frame.offset(part), frame.length(part))
     val channel = new ReadChannel(Channels.newChannel(in))
     val message = MessageSerializer.readMessage(channel)
@@ -54,7 +54,7 @@ trait WorkerLink {
   def send(frame: Array[ByteBuffer]): Unit
 
   /** Waits for the worker's next frame; null when it has ended as it should. */
-  def receive(): Frame
+  def receive(): WorkerFrame
 
   /** No more frames will be sent. */
   def finish(): Unit

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
-class OrderedRowsSpec extends AnyFunSuite {
+class SortedRowsSpec extends AnyFunSuite {
   private val name = AttributeReference("name", StringType)()
   private val map = AttributeReference("m", MapType(IntegerType, IntegerType))()
   private val at = AttributeReference("at", IntegerType)()
@@ -27,18 +27,18 @@ class OrderedRowsSpec extends AnyFunSuite {
 
   test("one order, however the rows arrive: columns asked for, columns from the left, then bytes") {
     val sorted = Seq(row("b", 1, null), row("a", 2, 1), row("b", 0, 1), row("b", 3, 1), row("a", 1, 2), row("a", 1, 2))
-    val order = OrderedRows.of(Seq(at), columns)
+    val order = SortedRows.of(Seq(at), columns)
     (0 until 50).foreach { seed =>
       val shuffled = new Random(seed).shuffle(sorted).toArray
       assert(texts(order.transform(shuffled.iterator, None)) == texts(sorted.toArray))
     }
-    assert(texts(OrderedRows.of(Nil, columns).transform(sorted.toArray)).map(_._1).mkString == "aaabbb")
+    assert(texts(SortedRows.of(Nil, columns).transform(sorted.toArray)).map(_._1).mkString == "aaabbb")
   }
 
   test("what is handed to Spark's broadcast is an array of rows, empty or not") {
-    assert(OrderedRows.of(Nil, columns).transform(Iterator.empty, Some(0L)).isInstanceOf[Array[InternalRow]])
-    assert(OrderedRows.of(Nil, columns).transform(Array(row("a", 1, 1))).isInstanceOf[Array[InternalRow]])
-    assert(OrderedRows.of(
+    assert(SortedRows.of(Nil, columns).transform(Iterator.empty, Some(0L)).isInstanceOf[Array[InternalRow]])
+    assert(SortedRows.of(Nil, columns).transform(Array(row("a", 1, 1))).isInstanceOf[Array[InternalRow]])
+    assert(SortedRows.of(
       Nil,
       columns
     ).transform(Array(row("b", 1, 1), row("a", 1, 1))).isInstanceOf[Array[InternalRow]])

@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.ByteArray
   * for, then by all others that can be ordered, then by the bytes of the row. However they arrived, they are handed
   * over in one order.
   */
-private[snapline] final case class OrderedRows(columns: Seq[SortOrder]) extends BroadcastMode {
+private[snapline] final case class SortedRows(columns: Seq[SortOrder]) extends BroadcastMode {
   override lazy val canonicalized: BroadcastMode = this
 
   override def transform(rows: Iterator[InternalRow], sizeHint: Option[Long]): Any = transform(rows.toArray)
@@ -29,11 +29,11 @@ private[snapline] final case class OrderedRows(columns: Seq[SortOrder]) extends 
   private def bytes(row: InternalRow): Array[Byte] = row.asInstanceOf[UnsafeRow].getBytes
 }
 
-private[snapline] object OrderedRows {
-  def of(order: Seq[Attribute], all: Seq[Attribute]): OrderedRows = {
+private[snapline] object SortedRows {
+  def of(order: Seq[Attribute], all: Seq[Attribute]): SortedRows = {
     val columns = order ++ all.filterNot(column => order.exists(_.exprId == column.exprId))
     val bound = columns.filter(column => RowOrdering.isOrderable(column.dataType))
       .map(column => SortOrder(BindReferences.bindReference[Expression](column, AttributeSeq(all)), Ascending))
-    OrderedRows(bound)
+    SortedRows(bound)
   }
 }

@@ -5,11 +5,11 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.snapline.spark.operator.exchange.{ByteBudget, FrameBuilder}
-import io.snapline.spark.settings.ExchangeLimits
+import io.snapline.spark.operator.frames.{ByteBudget, FrameBuilder}
+import io.snapline.spark.settings.WorkerLimits
 
 /** Carries one state between the store and the worker. One task's, on its thread. */
-abstract class StateExchange(val index: Int, val spec: StateSpec) {
+abstract class StateSync(val index: Int, val spec: StateSpec) {
 
   /** What the worker is sent, and what it sends back; the columns of docs/notes/003-keyed-process.md. */
   def sent: StructType
@@ -44,7 +44,7 @@ abstract class StateExchange(val index: Int, val spec: StateSpec) {
 
   /** Of a value, an element or an entry. */
   protected final def sized(bytes: Int): Int =
-    if (bytes > ExchangeLimits.MostBytes) throw ExchangeLimits.tooLarge(s"a value of state ${spec.name}", bytes.toLong)
+    if (bytes > WorkerLimits.MostBytes) throw WorkerLimits.tooLarge(s"a value of state ${spec.name}", bytes.toLong)
     else bytes
 
   protected final val valueField: StructField = StructField("v", spec.valueType, nullable = true)
@@ -84,12 +84,12 @@ abstract class StateExchange(val index: Int, val spec: StateSpec) {
   private def valueOf(row: InternalRow): Any = if (isStruct) row else row.get(0, spec.valueType)
 }
 
-object StateExchange {
+object StateSync {
   val PageRows = 10000
 
-  def of(index: Int, spec: StateSpec, access: StateAccess): StateExchange = spec.kind match {
-    case StateSpec.ListKind => new ListExchange(index, spec, access)
-    case StateSpec.MapKind => new MapExchange(index, spec, access)
-    case _ => new ValueExchange(index, spec, access)
+  def of(index: Int, spec: StateSpec, access: StateAccess): StateSync = spec.kind match {
+    case StateSpec.ListKind => new ListSync(index, spec, access)
+    case StateSpec.MapKind => new MapSync(index, spec, access)
+    case _ => new ValueSync(index, spec, access)
   }
 }

@@ -17,16 +17,16 @@ import io.snapline.error.StateTooLarge
   * @param chunkBytes
   *   bytes of rows, and bytes of state, that travel together; what is larger by itself travels alone
   */
-final case class ExchangeLimits(
+final case class WorkerLimits(
     maxKeys: Int,
     maxBytes: Long,
     chunkRows: Int,
     arrowChunkRows: Int,
     maxPrefetch: Int,
-    chunkBytes: Long = ExchangeLimits.MostBytes
+    chunkBytes: Long = WorkerLimits.MostBytes
 )
 
-object ExchangeLimits {
+object WorkerLimits {
   private val Prefix = "spark.snapline.python."
   val MaxKeys: String = Prefix + "cache.max-keys"
   val MaxBytes: String = Prefix + "cache.max-bytes"
@@ -49,9 +49,9 @@ object ExchangeLimits {
   /** @param arrowBytes
     *   what Spark allows a batch of Arrow: spark.sql.execution.arrow.maxBytesPerBatch
     */
-  def read(get: String => Option[String], arrowBytes: Long): ExchangeLimits = {
+  def read(get: String => Option[String], arrowBytes: Long): WorkerLimits = {
     val values = new SettingValues(names.flatMap(name => get(name).map(name -> _)).toMap)
-    ExchangeLimits(
+    WorkerLimits(
       maxKeys = values.number(MaxKeys, 200000, 1, 100000000),
       maxBytes = values.size(MaxBytes, 64L << 20, 1L << 20, 1L << 40),
       chunkRows = values.number(ChunkRows, 10000, 1, 1000000),

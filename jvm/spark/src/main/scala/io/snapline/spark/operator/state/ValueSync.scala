@@ -5,17 +5,17 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.snapline.error.InternalError
-import io.snapline.spark.operator.exchange.{ByteBudget, Frame, FrameBuilder, ReadAhead}
+import io.snapline.spark.operator.frames.{ByteBudget, WorkerFrame, FrameBuilder, ReadAhead}
 
 /** One value per key: value, reducing and aggregating state. */
-final class ValueExchange(index: Int, spec: StateSpec, access: StateAccess)
-    extends StateExchange(index, spec) {
+final class ValueSync(index: Int, spec: StateSpec, access: StateAccess)
+    extends StateSync(index, spec) {
   override val sent: StructType = StructType(valueField +: expiry)
   override val changed: StructType = StructType(slotField +: valueField +: expiryAndCreated)
 
   private val store = access.store
   private val counts = access.counts
-  private val writer = access.writer(Frame.statePart(index), sent)
+  private val writer = access.writer(WorkerFrame.statePart(index), sent)
   private val ttl = if (spec.ttl) Some(new TtlIndex(spec, access.keySchema, store, counts)) else None
   private val row = new GenericInternalRow(sent.length)
   private val toStore = storedValue(1)

@@ -9,14 +9,14 @@ import org.apache.spark.sql.execution.streaming.state.{StateStoreIterator, Unsaf
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.snapline.spark.operator.exchange.{ByteBudget, Frame, FrameBuilder, ReadAhead}
+import io.snapline.spark.operator.frames.{ByteBudget, WorkerFrame, FrameBuilder, ReadAhead}
 import org.apache.spark.sql.execution.streaming.state.snapline.GroupingKeys
 
 /** A map per key, each entry a row of the store behind its key. With an `entry` column single entries are looked up,
   * else whole maps.
   */
-final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
-    extends StateExchange(index, spec) {
+final class MapSync(index: Int, spec: StateSpec, access: StateAccess)
+    extends StateSync(index, spec) {
   private val userKey = spec.userKey.get
   private val keyField = StructField("k", userKey, nullable = true)
   private val present = if (spec.entry.isDefined) Seq(StructField("p", BooleanType, nullable = false)) else Nil
@@ -26,8 +26,8 @@ final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
 
   private val store = access.store
   private val counts = access.counts
-  private val writer = access.writer(Frame.statePart(index), sent)
-  private val notSent = access.writer(Frame.notSentPart(index), new StructType().add("slot", IntegerType, false))
+  private val writer = access.writer(WorkerFrame.statePart(index), sent)
+  private val notSent = access.writer(WorkerFrame.notSentPart(index), new StructType().add("slot", IntegerType, false))
   private val ttl =
     if (spec.ttl) Some(new TtlIndex(spec, spec.storedKey(access.keySchema), store, counts)) else None
 
@@ -189,12 +189,12 @@ final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
       val change = batch.getRow(i)
       val slot = change.getInt(0)
       change.getByte(1) match {
-        case MapExchange.Put =>
+        case MapSync.Put =>
           val pair = pairOfChange(joined(holding(slot), change))
           store.put(pair, toStore(change), spec.name)
           if (spec.ttl && change.getBoolean(5)) ttl.foreach(_.created(change.getLong(4), pair))
           counts.updated += 1
-        case MapExchange.Remove =>
+        case MapSync.Remove =>
           store.remove(pairOfChange(joined(holding(slot), change)), spec.name)
           counts.removed += 1
         case _ => clear(slot)
@@ -235,7 +235,7 @@ final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
   override def fetchPage(request: Long, slot: Int, frame: FrameBuilder): Boolean = {
     val entries = pages.getOrElseUpdate(request, store.prefixScan(prefixOf(slot), spec.name))
     var bytes = 0L
-    while (writer.rows < StateExchange.PageRows && bytes < access.pageBytes && entries.hasNext) {
+    while (writer.rows < StateSync.PageRows && bytes < access.pageBytes && entries.hasNext) {
       val entry = entries.next()
       bytes += sized(entry.key.getSizeInBytes + entry.value.getSizeInBytes)
       write(slot, entry.key, entry.value)
@@ -264,7 +264,7 @@ final class MapExchange(index: Int, spec: StateSpec, access: StateAccess)
   }
 }
 
-private object MapExchange {
+private object MapSync {
   val Put: Byte = 0
   val Remove: Byte = 1
 }
