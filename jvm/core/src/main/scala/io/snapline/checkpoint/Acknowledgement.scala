@@ -15,24 +15,23 @@ final case class Decline(
     message: String
 )
 
-/** Acknowledgements and declines that changed nothing, by what was wrong with them.
+/** Numbers of acknowledgements and declines that changed nothing, by the reason.
   *
   * @param stale
-  *   of a run that is over
+  *   those of a run that is over
   * @param foreign
-  *   of another query, of a checkpoint that was never triggered, or of a store it does not expect
+  *   those of another query, of a checkpoint that was never triggered, or of a store that the checkpoint does not expect
   * @param duplicate
-  *   of a store that had acknowledged
+  *   those of a store that had acknowledged before
   * @param late
-  *   of a checkpoint that was given up
+  *   those of a checkpoint that was aborted
   */
 final case class Dropped(stale: Long = 0, foreign: Long = 0, duplicate: Long = 0, late: Long = 0)
 
-/** Why a checkpoint came to nothing, or a request for one. Names are Flink's.
+/** The reason why a checkpoint, or a request for one, failed. Names are Flink's.
   *
   * @param counts
-  *   against the tolerable number: what a restart of the query might mend, or a person has to see. What follows from an
-  *   end, a restart or a newer checkpoint does not count
+  *   whether it counts against the tolerable number. A failure that a restart may mend, or a person has to see, does. One that follows from an end, a restart or a newer checkpoint does not
   */
 sealed abstract class FailureReason(val name: String, val text: String, val counts: Boolean) {
   override def toString: String = name
@@ -90,6 +89,6 @@ object FailureReason {
     Suspended
   )
 
-  /** What an executor of another version of Snapline sends may be unknown here: it declines all the same. */
+  /** An executor of another version of Snapline may send an unknown name: it declines all the same. */
   def named(name: String): FailureReason = all.find(_.name == name).getOrElse(Declined)
 }

@@ -57,7 +57,7 @@ final case class CheckpointMetadata(
   def stateSize: Long = handles.values.map(_.fullBytes).sum
   def checkpointedSize: Long = handles.values.map(_.incrementalBytes).sum
 
-  /** What the coordinator is told of a checkpoint that was found. */
+  /** The checkpoint as the coordinator takes it, when a start finds it. */
   def completed(metadataBytes: Long): CompletedCheckpoint =
     CompletedCheckpoint(
       checkpoint,
@@ -79,7 +79,7 @@ final case class CheckpointMetadata(
     */
   def write(storage: CheckpointStorage): Long = {
     val bytes = MetadataJson.bytes(this)
-    // Whoever does not know of merged files would miss the handles, and take the checkpoint for damaged.
+    // A reader without merged files would miss the handles, and take the checkpoint for damaged.
     val format =
       if (handles.values.exists(_.merged.isDefined)) Frame.MergedFormatNumber else Frame.FormatNumber
     val frame =
@@ -102,10 +102,10 @@ object CheckpointMetadata {
     case _ => None
   }
 
-  /** What a pending checkpoint comes to. Operators and their parallelism are those of its handles.
+  /** The metadata of a pending checkpoint that is complete. Operators and their parallelism are those of its handles.
     *
     * @param names
-    *   of operators
+    *   names of the operators, by their ids
     */
   def of(
       query: String,
@@ -163,7 +163,7 @@ object CheckpointMetadata {
     } finally reader.close()
   }
 
-  /** What it says must fit together, whoever wrote it. */
+  /** Checks that its members fit together: anybody may have written it. */
   private def validate(metadata: CheckpointMetadata, file: String): Unit = {
     def damaged(what: String) = throw Frame.damaged(file, what)
     metadata.operators.groupBy(_.id).find(_._2.size > 1).foreach { case (id, _) =>

@@ -2,7 +2,7 @@ package io.snapline.checkpoint
 
 import io.snapline.error.InvalidConfiguration
 
-/** What may be done with a checkpoint, decided when it is triggered and never changed: Flink's five.
+/** How a checkpoint is taken and removed: Flink's five kinds. They are decided at the trigger and never change.
   *
   * @param forced
   *   triggered at the next barrier whatever the pause and the number in progress
@@ -59,7 +59,7 @@ object CheckpointProperties {
   def named(name: String): Option[CheckpointProperties] = all.find(_.name == name)
 }
 
-/** Which ends of a query its periodic checkpoints outlive: Flink's three. */
+/** The ends of a query that its periodic checkpoints outlive: Flink's three policies. */
 sealed abstract class RetentionPolicy(val name: String, val properties: CheckpointProperties) {
   override def toString: String = name
 }

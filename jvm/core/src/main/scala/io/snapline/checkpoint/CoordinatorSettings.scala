@@ -52,7 +52,7 @@ object CoordinatorSettings {
     if (!holds) throw new InvalidConfiguration(s"$Prefix$key is $value.", s"set it to $range.")
 }
 
-/** What a recovery from a checkpoint promises. */
+/** The promise of a recovery from a checkpoint. */
 sealed abstract class CheckpointingMode(val name: String)
 
 object CheckpointingMode {

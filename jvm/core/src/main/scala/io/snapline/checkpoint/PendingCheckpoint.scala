@@ -3,12 +3,12 @@ package io.snapline.checkpoint
 /** A store's answer, and when it came. */
 final case class Acked(handle: StateHandle, atMs: Long)
 
-/** A checkpoint in progress: triggered, and neither complete nor given up.
+/** A checkpoint in progress: triggered, and neither complete nor aborted.
   *
   * @param mayBeAhead
   *   stores whose snapshot may hold later batches too
   * @param requests
-  *   of people who wait for it
+  *   numbers of the requests that wait for it
   * @param committedMs
   *   when its batch was seen to be committed: the barrier has passed
   * @param completing
@@ -37,10 +37,10 @@ final case class PendingCheckpoint(
   /** The newest batch of which it has changes. */
   def newestBatch: Long = acked.values.foldLeft(batch)((newest, ack) => math.max(newest, ack.handle.ref.version - 1))
 
-  /** What a replay runs again goes into no sink: the sink has to have every batch of which there are changes.
+  /** Whether its metadata may be written. A replayed batch goes into no sink, so the sink must have every batch whose changes the checkpoint holds.
     *
     * @param committed
-    *   the newest batch that is
+    *   the newest batch that is committed
     */
   def isReady(committed: Long): Boolean =
     !completing && committedMs.isDefined && missing.isEmpty && newestBatch <= committed

@@ -9,20 +9,20 @@ final case class SharedFile(uid: String, length: Long, crc32c: Int) {
   def storedName: String = s"${TableFile.Folder}/$uid.sst"
 }
 
-/** What a store hands the coordinator as proof of a durable snapshot.
+/** A store's proof of a durable snapshot, for the coordinator.
   *
   * @param ref
   *   names the handle file
   * @param fullBytes
-  *   of everything the handle names, reused files included
+  *   bytes of all files that the handle names, reused ones included
   * @param uploadedBytes
-  *   of the table files this snapshot wrote itself
+  *   bytes of the table files that this snapshot wrote itself
   * @param handleBytes
-  *   of the handle file
+  *   bytes of the handle file
   * @param merged
-  *   where it is; None: it is a file of its own in the store's folder
+  *   its place in a merged file; None: it is a file of its own in the store's folder
   * @param inFlightBytes
-  *   of rows in it that had come and were not processed
+  *   bytes of its in-flight data
   */
 final case class StateHandle(
     ref: VersionRef,
@@ -46,7 +46,7 @@ final case class StateHandle(
   /** The handle first, or the merged file it lies in: it goes before what it names. */
   def names(store: StoreId): Seq[NamedFile] = mergedFile.toSeq ++ owns(store)
 
-  /** What is the store's alone, and its next snapshot may build on. */
+  /** The files that belong to the store alone. Its next snapshot may build on them. */
   def owns(store: StoreId): Seq[StoreFile] =
     (if (merged.isEmpty) Seq(StoreFile(store, ref.handleName)) else Nil) ++
       files.map(file => StoreFile(store, file.storedName))

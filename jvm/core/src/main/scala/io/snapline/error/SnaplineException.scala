@@ -38,7 +38,7 @@ final class IncompatibleState(found: String, action: String, cause: Throwable = 
 final class UnsupportedVersion(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-VERSION", found, action, cause)
 
-/** This jar serves another line of Spark. */
+/** This jar serves another release line of Spark. */
 final class WrongSparkVersion(found: String, action: String, cause: Throwable = null)
     extends SnaplineException("SNAPLINE-SPARK", found, action, cause)
 
@@ -81,7 +81,7 @@ final class InternalError(found: String, cause: Throwable = null)
 private[snapline] object UriPassword {
   private val Password = """(//[^/\s:@]*):[^/\s@]*@""".r
 
-  /** The text without them. What stands before `@` without a colon is no secret: `abfss://container@account`. */
+  /** The text without them. A name before `@` without a colon is no secret: `abfss://container@account`. */
   def hide(text: String): String =
     if (text == null || text.indexOf('@') < 0) text else Password.replaceAllIn(text, "$1:***@")
 }

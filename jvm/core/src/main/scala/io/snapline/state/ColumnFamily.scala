@@ -64,7 +64,7 @@ trait ColumnFamily {
   final def iterate(): RowCursor = rangeScan(null, null)
 }
 
-/** What is fixed about a column family (one named state) when it is made.
+/** The properties of a column family (one named state), fixed when it is made.
   *
   * @param id
   *   0 to 65,535, never used for another family of the same store

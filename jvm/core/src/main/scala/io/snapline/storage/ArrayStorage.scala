@@ -16,7 +16,7 @@ final class ArrayStorage(val location: String, content: Map[String, Array[Byte]]
     extends CheckpointStorage {
   private val files = TrieMap.from(content)
 
-  /** Of a file that was closed. */
+  /** The bytes of a file that was closed. */
   def bytes(name: String): Array[Byte] = files.getOrElse(name, throw missing(name))
 
   override def create(name: String): StoredOutput = {

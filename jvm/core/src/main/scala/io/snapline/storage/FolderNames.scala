@@ -4,7 +4,7 @@ import java.io.FileNotFoundException
 
 import org.apache.hadoop.fs.{ChecksumFileSystem, FileSystem, Path}
 
-/** What is in a folder, for Python, which waits for the JVM once in each call: all names in one string, with a zero
+/** The names in a folder, for Python, which waits for the JVM once in each call: all names in one string, with a zero
   * between two. Null: there is no such folder.
   */
 object FolderNames {
@@ -19,7 +19,7 @@ object FolderNames {
     found.map(_.toUri.getPath.substring(prefix)).toArray
   }
 
-  /** Of an object store this is one request for a thousand files, whatever the folders. */
+  /** On an object store this is one request for a thousand files, whatever the folders. */
   private def atOnce(files: FileSystem, folder: Path): Iterator[Path] = {
     val listing = files.listFiles(folder, true)
     Iterator.continually(listing).takeWhile(_.hasNext).map(_.next().getPath)

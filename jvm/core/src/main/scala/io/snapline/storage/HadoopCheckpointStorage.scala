@@ -102,7 +102,7 @@ final class HadoopCheckpointStorage(root: Path, configuration: Configuration) ex
           e
         )
       case e: IOException => throw failure(act, path, e)
-      // What Hadoop's local file system throws when the disk is full: an Error.
+      // Hadoop's local file system throws an Error when the disk is full.
       case e: FSError => throw failure(act, path, e)
     }
 

@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.permission.FsPermission
 
 /** Hadoop's local file system without the processes that it starts where its native library is missing, as it is in
   * pyspark's wheel: `chmod` for each file and folder that is made, and `readlink` for both ends of a rename of
-  * `FileContext`. What is on disk afterwards is the same.
+  * `FileContext`. The files on disk are the same afterwards.
   */
 private[storage] final class RawLocalFiles extends RawLocalFileSystem {
 

@@ -37,7 +37,7 @@ private[checkpoint] final class Acknowledgements(
       if (waiting.nonEmpty) accept(ack, waiting, nowMs) else notAwaited(ack)
     }
 
-  /** The checkpoint that is to be given up; None: it counts for none. */
+  /** The checkpoint that must be aborted; None: the decline counts for none. */
   def take(decline: Decline): Option[PendingCheckpoint] = {
     val awaited = pending.get(decline.checkpoint)
     val counted = dropping(decline, awaited)
@@ -106,7 +106,7 @@ private[checkpoint] final class Acknowledgements(
     released.deletions
   }
 
-  /** What their next snapshots cannot be built on, now that these stores have answered, or that nobody waits for them.
+  /** Deletes the files that no next snapshot of these stores can build on: they have answered, or nobody waits for them.
     */
   def prune(stores: Set[StoreId]): Seq[Action] = {
     val released = new Released(files)

@@ -2,7 +2,7 @@ package io.snapline.checkpoint.coordinator
 
 import io.snapline.checkpoint.{FailureReason, NamedFile, PendingCheckpoint}
 
-/** What the driver has to do, in the order given, on one thread.
+/** A task for the driver. It does them in the order given, on one thread.
   *
   * No action may overtake an earlier one: files are released to a `Delete` only because the one before it has taken
   * away the metadata that named them.
@@ -14,8 +14,7 @@ object Action {
   /** See that all the checkpoint names is there, write its metadata, and report `metadataWritten` or `writeFailed`. */
   final case class Complete(checkpoint: PendingCheckpoint) extends Action
 
-  /** The checkpoint is given up; those who asked for it hear of it. Its uploads may stop; the rest of its
-    * acknowledgements will find their way.
+  /** The checkpoint is aborted, and its requesters are told. Its uploads may stop. Acknowledgements that still come are counted as late.
     */
   final case class Abort(checkpoint: PendingCheckpoint, reason: FailureReason, message: String) extends Action
 

@@ -3,19 +3,15 @@ package io.snapline.checkpoint.coordinator
 import io.snapline.checkpoint._
 import io.snapline.checkpoint.history.CheckpointHistory
 
-/** Decides about the checkpoints of one query: when one is triggered, when it is complete, what is given up and what is
-  * deleted.
+/** Decides about the checkpoints of one query: when one is triggered, completed, aborted or deleted.
   *
-  * A state machine without threads, clock or files: each event takes the time and returns what is to be done. The
-  * driver calls it from several threads under one lock, and does the actions in the order given; `Complete` comes back
-  * as `metadataWritten` or `writeFailed`, and until then that checkpoint can be neither given up nor forgotten: it may
-  * exist already.
+  * A state machine without threads, clock or files: each event takes the time and returns actions. The driver calls it from several threads under one lock, and does the actions in the order given. `Complete` comes back as `metadataWritten` or `writeFailed`. Until then that checkpoint can be neither aborted nor forgotten: it may exist already.
   *
   * It keeps which files may be deleted (`SharedFileRegistry`). Files that were never acknowledged are unknown to it,
   * and it leaves them alone.
   *
   * @param query
-  *   id of the query, as Spark keeps it in the checkpoint folder
+  *   the query's id, as Spark keeps it in the checkpoint folder
   */
 final class CheckpointCoordinator(val query: String, val settings: CoordinatorSettings) {
   private val files = new SharedFileRegistry
@@ -53,8 +49,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     * damaged.
     *
     * @param found
-    *   every sound checkpoint in the query's folder; one that was completed before and is not among them was set aside,
-    *   and its files are left alone
+    *   every sound checkpoint in the query's folder. One that was completed before and is not among them was quarantined, and its files are left alone
     * @param highestId
     *   greatest number of a checkpoint in the folder, whole or not
     * @param restored
@@ -72,7 +67,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     val setAside = completed.found(found)
     found.foreach(checkpoint => files.hold(Holder.OfCheckpoint(checkpoint.id), checkpoint.names))
     newest.release().foreach { case (id, freed) => released.add(id, freed) }
-    // Last, so that nothing of a checkpoint that was set aside counts as released.
+    // Last, so that no file of a quarantined checkpoint counts as released.
     setAside.foreach(id => files.release(Holder.OfCheckpoint(id)))
     // Its metadata was whole when the folder was read: the write has succeeded.
     for (p <- pending.toSeq; checkpoint <- completed.get(p.id)) {
@@ -273,8 +268,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       over ++ released.deletions
     }
 
-  /** A person does away with a completed checkpoint or a savepoint. What a store's next snapshot builds on stays until
-    * then.
+  /** A user disposes of a completed checkpoint or a savepoint. Files that a store's next snapshot builds on stay until then.
     */
   def disposed(id: Long): Seq[Action] = completed.get(id).toSeq.flatMap { checkpoint =>
     val released = new Released(files)
@@ -282,7 +276,7 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     released.deletions ++ purge()
   }
 
-  /** Gives up all that is in progress and not yet being written, and every request. */
+  /** Aborts every checkpoint in progress whose metadata is not being written, and refuses every request. */
   private def abandon(reason: FailureReason, nowMs: Long, released: Released): Seq[Action] = {
     val aborted = pending.toSeq.filterNot(_.completing)
     aborted.foreach { p =>

@@ -18,7 +18,7 @@ private[checkpoint] final class CompletedCheckpoints {
 
   def savepoints: Seq[CompletedCheckpoint] = all.values.filter(_.properties.isSavepoint).toSeq
 
-  /** Those that an end of the query takes along. */
+  /** The checkpoints that an end of the query discards. */
   def discardedWhen(how: Ending): Seq[CompletedCheckpoint] =
     all.values.filter(_.properties.discardedWhen(how)).toSeq
 

@@ -34,7 +34,7 @@ private[checkpoint] final class PendingCheckpoints {
   def awaiting(ack: Acknowledgement): Seq[PendingCheckpoint] =
     all.values.filter(p => p.id <= ack.checkpoint && p.awaits(ack)).toSeq
 
-  /** Those that stores may be about to name the same merged file for: also by what is meant for a later one. */
+  /** The checkpoints for which stores may be about to name the same merged file, also by a handle that is meant for a later one. */
   def mayShareMerged(checkpoint: Long): Seq[PendingCheckpoint] =
     all.values.filter(p => p.id == checkpoint || p.id < checkpoint && p.isOwed).toSeq
 
@@ -74,7 +74,7 @@ private[checkpoint] final class CurrentRun {
   }
 
   /** @param numbers
-    *   of checkpoints that are there
+    *   numbers of the checkpoints that exist
     */
   def begins(id: String, numbers: Iterable[Long]): Unit = {
     run = Some(id)

@@ -74,7 +74,7 @@ private[checkpoint] final class Released(files: SharedFileRegistry) {
       }
     }
 
-  /** What was taken up again by the same event stays. */
+  /** A file that the same event named again stays. */
   def deletions: Seq[Action.Delete] = entries.toSeq.flatMap { case (checkpoint, metadata, released) =>
     val (handles, tables) = files.unnamed(released.distinct).partition(SharedFileRegistry.isHandle)
     if (metadata || handles.nonEmpty || tables.nonEmpty) Some(Action.Delete(checkpoint, metadata, handles, tables))

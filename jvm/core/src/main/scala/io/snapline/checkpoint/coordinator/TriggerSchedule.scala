@@ -19,13 +19,12 @@ private[checkpoint] final class TriggerSchedule(settings: CoordinatorSettings) {
     (request, refusal)
   }
 
-  /** What it returns is triggered. A savepoint does not stand in for the periodic checkpoint, what else a person asks
-    * for does.
+  /** The checkpoint to trigger now. A user-triggered checkpoint stands in for the periodic one; a savepoint does not.
     *
     * @param last
-    *   there is no later one to wait for
+    *   whether no later barrier comes
     * @param savepoints
-    *   whether those that people ask for may be taken now
+    *   whether user-triggered ones may be taken now
     */
   def due(
       inProgress: Int,
@@ -44,13 +43,13 @@ private[checkpoint] final class TriggerSchedule(settings: CoordinatorSettings) {
 
   def isAsked: Boolean = !requests.isEmpty
 
-  /** What a person waits for, if anybody does. */
+  /** The user-triggered checkpoint that is due, and its requests. */
   def asked(inProgress: Int, savepoints: Boolean): Option[(CheckpointProperties, Seq[Long])] =
     requests.take(inProgress >= settings.concurrent, savepoints)
 
   def completed(nowMs: Long): Unit = lastCompletionMs = Some(nowMs)
 
-  /** It came to nothing by nobody's fault: as if it had not been triggered. */
+  /** It was aborted by nobody's fault: the schedule is as if it had not been triggered. */
   def takeBack(p: PendingCheckpoint): Unit = {
     p.requests.foreach(requests.add(_, p.properties))
     if (!p.properties.isSavepoint) lastTriggerMs = None
@@ -76,7 +75,7 @@ private[checkpoint] final class TriggerRequests {
 
   def isFull: Boolean = waiting.size >= Most
 
-  /** What a new request is known by, whether it is taken in or not. */
+  /** The number of a new request, whether it is accepted or not. */
   def number(): Long = {
     last += 1
     last

@@ -48,7 +48,7 @@ object CheckpointStatus {
   case object Failed extends CheckpointStatus("FAILED")
 }
 
-/** What one checkpoint took and came to. Milliseconds, bytes; a time that has not come is -1. The one place that knows
+/** The figures of one checkpoint, in milliseconds and bytes. A time that has not come is -1. The one place that knows
   * the members of Flink's REST interface for it.
   */
 trait CheckpointFigures {
@@ -63,13 +63,13 @@ trait CheckpointFigures {
   /** When it completed or failed. */
   def endedMs: Long
 
-  /** What this checkpoint added to storage. */
+  /** Bytes that this checkpoint added to storage. */
   def checkpointedSize: Long
 
-  /** What it takes to load it. */
+  /** Bytes that a load of it reads. */
   def stateSize: Long
 
-  /** Of it, rows that had come and were not processed. */
+  /** Bytes of it that are in-flight data. */
   def inFlightSize: Long
   def storeCount: Int
   def ackedCount: Int
@@ -80,7 +80,7 @@ trait CheckpointFigures {
 
   def hasCompleted: Boolean = statusName == CheckpointStatus.Completed.name
 
-  /** Until the last acknowledgement; of a failed one until it was given up. */
+  /** Until the last acknowledgement; of a failed one until it was aborted. */
   def duration: Long = {
     val until = if (statusName == CheckpointStatus.Failed.name) endedMs else latestAckMs
     math.max(0, until - triggeredMs)

@@ -5,14 +5,14 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 /** The checkpoint a run began with. */
 final case class RestoredCheckpoint(id: Long, atMs: Long, savepoint: Boolean)
 
-/** What all checkpoints of a query come to. The one place that knows the members of Flink's REST interface for it. */
+/** The figures of all checkpoints of a query. The one place that knows the members of Flink's REST interface for it. */
 trait HistoryFigures {
   def total: Long
   def completed: Long
   def failed: Long
   def restored: Long
 
-  /** Of all that completed. */
+  /** A summary over all completed checkpoints. */
   def checkpointedSize: Summary
   def stateSize: Summary
   def duration: Summary
@@ -74,8 +74,7 @@ final case class Summary(count: Long = 0, min: Long = 0, max: Long = 0, sum: Lon
   def avg: Long = if (count == 0) 0 else sum / count
 }
 
-/** Percentiles of some values: the smallest value that the given share of all does not exceed. Of no values all are
-  * zero.
+/** Percentiles of some values: the smallest value that the given share of all does not exceed. Without values all are zero.
   */
 final class Percentiles private (sorted: Array[Long]) {
   def apply(share: Double): Long =
@@ -86,7 +85,7 @@ final class Percentiles private (sorted: Array[Long]) {
 
 object Percentiles {
 
-  /** Those that Flink shows, under its names. */
+  /** The percentiles that Flink shows, under its names. */
   val Shares: Seq[(String, Double)] = Seq("p50" -> 0.5, "p90" -> 0.9, "p95" -> 0.95, "p99" -> 0.99, "p999" -> 0.999)
 
   def apply(values: Seq[Long]): Percentiles = {

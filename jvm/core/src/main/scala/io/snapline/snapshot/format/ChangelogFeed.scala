@@ -18,7 +18,7 @@ final class ChangelogFeed(storage: CheckpointStorage) {
   /** Changes that led from version `first - 1` to `last`.
     *
     * @param uid
-    *   of `last`; None: the latest attempt
+    *   the attempt of `last`; None: the latest
     */
   def read(first: Long, last: Long, uid: Option[String]): Iterator[Change] =
     line(first, last, uid).iterator.flatMap(changes)
@@ -69,7 +69,7 @@ final class ChangelogFeed(storage: CheckpointStorage) {
 
   private def isMark(entry: Entry): Boolean = entry.op == Op.Void && entry.keyLength == 0 && entry.valueLength == 0
 
-  /** What a void entry was before a later change of its version replaced it. A merge is never replaced. */
+  /** The kind of a void entry before a later change of its version replaced it. A merge is never replaced. */
   private def asked(entry: Entry): Int =
     if (entry.op != Op.Void) entry.op else if (entry.valueLength == 0) Op.Delete else Op.Put
 }

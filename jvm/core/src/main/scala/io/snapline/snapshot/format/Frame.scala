@@ -16,10 +16,10 @@ private[snapline] object Frame {
   val EndMagic = "SNAPLEND"
   val FormatNumber = 1
 
-  /** Of a `_metadata` that names handles in merged files. */
+  /** The format of a `_metadata` that names handles in merged files. */
   val MergedFormatNumber = 2
 
-  /** Of the `_metadata` of a savepoint in whose stores rows wait. Python writes it. */
+  /** The format of a savepoint's `_metadata` whose stores have in-flight data. Python writes it. */
   val InFlightFormatNumber = 3
   val HeaderBytes = 16
   val BlockHeaderBytes = 12

@@ -11,12 +11,12 @@ import io.snapline.state.FamilyDescriptor
 /** A family and how many keys it holds. */
 final case class FamilyState(descriptor: FamilyDescriptor, keys: Long)
 
-/** What the metas of both kinds of file have in common.
+/** The members that the metas of both kinds of file have in common.
   *
   * @param run
-  *   run id of the query
+  *   the query's run id
   * @param properties
-  *   what the state's owner wants checked at load
+  *   properties that a load compares with the store's own
   */
 final case class Origin(writer: String, run: String, properties: Map[String, String])
 

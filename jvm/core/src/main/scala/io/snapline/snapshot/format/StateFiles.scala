@@ -11,7 +11,7 @@ private[snapshot] final class StateFiles(storage: CheckpointStorage) {
   private def changelogMeta(reader: FrameReader, ref: VersionRef): ChangelogMeta = {
     val meta = Meta.changelog(reader.meta, path(ref.changelogName))
     checkRef(meta.ref, ref, ref.changelogName)
-    // Whoever follows parents comes to an end.
+    // A walk along parents must come to an end.
     if (meta.parent.exists(_.version >= ref.version)) {
       throw Frame.damaged(path(ref.changelogName), "its parent is not older than itself")
     }

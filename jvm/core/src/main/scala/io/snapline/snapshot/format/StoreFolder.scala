@@ -5,7 +5,7 @@ import scala.collection.mutable
 import io.snapline.error.NotACheckpoint
 import io.snapline.storage.{CheckpointStorage, StoredFile}
 
-/** What a store's folder held when it was listed. */
+/** The content of a store's folder when it was listed. */
 private[snapshot] final class StoreFolder(val storage: CheckpointStorage, files: Seq[StoredFile]) {
   private val parsed = files.flatMap(file => VersionRef.parse(file.name).map { case (ref, kind) => (ref, kind, file) })
 

@@ -11,7 +11,7 @@ final case class VersionRef(version: Long, uid: String) {
   def changelogName: String = s"${version}_$uid.${VersionRef.Changelog}"
   def handleName: String = s"${version}_$uid.${VersionRef.Handle}"
 
-  /** Of a merged file, which has the version of its members and a uid of its own. */
+  /** The name of a merged file, which has the version of its members and a uid of its own. */
   def mergedName: String = s"${version}_$uid.${VersionRef.Merged}"
   override def toString: String = s"$version ($uid)"
 }

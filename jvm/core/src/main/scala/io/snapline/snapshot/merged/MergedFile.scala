@@ -51,7 +51,7 @@ object MergedFile {
   private val Store = """state/\d{1,9}/\d{1,9}(/[A-Za-z0-9][A-Za-z0-9_.-]*)?"""
   private val mapper = new ObjectMapper
 
-  /** Of a query's own folder in its checkpoint. */
+  /** The name of the folder of merged files, below the query's own folder in its checkpoint. */
   val Folder = "merged"
 
   /** @param blocksEnd

@@ -19,14 +19,14 @@ final class MergedFiles(val storage: CheckpointStorage) {
   private val log = LoggerFactory.getLogger(classOf[MergedFiles])
   private val indexes = new ConcurrentHashMap[VersionRef, MergedFile]
 
-  /** Those that are there, whole or not. */
+  /** The files that exist, complete or not. */
   def list(): Seq[VersionRef] =
     storage.list("").flatMap(file => VersionRef.parse(file.name)).collect { case (ref, VersionRef.Merged) => ref }
 
-  /** Of a version. One that is not whole holds nothing: it was never written to its end. */
+  /** The files of a version. An incomplete file holds nothing: it was never written to its end. */
   def of(version: Long): Seq[MergedFile] = {
     val there = list()
-    // What is gone is not asked for again.
+    // A file that is gone is not read again.
     indexes.keySet.asScala.toSeq.diff(there).foreach(indexes.remove)
     there.filter(_.version == version).flatMap { ref =>
       try Some(index(ref))
@@ -108,6 +108,6 @@ final class MergedFiles(val storage: CheckpointStorage) {
 
 private object MergedFiles {
 
-  /** Of a larger one, header, index and trailer are read alone. */
+  /** A file of at most so many bytes is read at once. Of a larger one, header, index and trailer are read alone. */
   private val IndexAtOnce = 1L << 16
 }

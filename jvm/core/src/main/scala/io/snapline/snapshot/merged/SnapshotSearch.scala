@@ -13,8 +13,7 @@ import io.snapline.storage.{ArrayStorage, CheckpointStorage}
   */
 final class SnapshotSearch(storage: CheckpointStorage, store: String, merged: MergedFiles, files: Seq[MergedFile]) {
 
-  /** Those that a run has made whole. None while one of the version cannot be read: it may be on its way, and the one
-    * that counts.
+  /** The handles that a run has completed. None while one of the version cannot be read: it may be on its way, and be the one that counts.
     */
   def of(version: Long, run: String): Seq[StoredHandle] =
     try {
@@ -40,7 +39,7 @@ final class SnapshotSearch(storage: CheckpointStorage, store: String, merged: Me
 object NewestOrigin {
   private val Tries = 5
 
-  /** Of a store's folder. */
+  /** The origin of the newest file of a store's folder. */
   def of(folder: CheckpointStorage): Option[Origin] = {
     val there = StoreFolder.list(folder)
     val files = new StateFiles(folder)
@@ -49,7 +48,7 @@ object NewestOrigin {
     }
   }
 
-  /** Of a query whose handles lie in merged files. */
+  /** The origin of the newest handle of a query whose handles lie in merged files. */
   def of(merged: MergedFiles): Option[Origin] = newest(merged.list().toSet) { ref =>
     merged.of(ref.version).find(_.ref == ref).flatMap(file => file.members.headOption.map(file -> _)).map {
       case (file, member) =>

@@ -36,7 +36,7 @@ private[snapshot] final class HeldState(
   private var asked = loaded
   private var superseding: Option[VersionRef] = None
 
-  /** Of versions of this line in storage. Read by clean-up, any thread. */
+  /** The snapshots of this line's versions in storage. Clean-up reads it, from any thread. */
   val recent = new RecentSnapshots
 
   def ref: Option[VersionRef] = synchronized(newest)
@@ -45,7 +45,7 @@ private[snapshot] final class HeldState(
 
   def snapshot: Option[HandleMeta] = synchronized(lastSnapshot)
 
-  /** Of rows in the version that were not processed. */
+  /** Bytes of the version's in-flight data. */
   def inFlightBytes: Long = synchronized(inFlight)
 
   def tables: Map[String, TableFile] = synchronized(uploaded)
@@ -59,10 +59,10 @@ private[snapshot] final class HeldState(
   /** The snapshot below, changelogs since and their bytes, as of one moment: a snapshot may end meanwhile. */
   def position: (Option[HandleMeta], Int, Long) = synchronized((lastSnapshot, distance, changelogBytes))
 
-  /** What a snapshot of now stands for. */
+  /** The changes that a snapshot taken now covers. */
   def mark: Mark = synchronized(written)
 
-  /** Of the changelog that makes the next version of this one. */
+  /** The meta of the changelog that makes the next version of this one. */
   def changelogMeta(changelog: ChangelogWriter, origin: Origin): ChangelogMeta = {
     val (snapshot, distance, bytes) = position
     ChangelogMeta(
@@ -80,9 +80,9 @@ private[snapshot] final class HeldState(
   }
 
   /** @param length
-    *   of the changelog
+    *   size of the changelog in bytes
     * @param retain
-    *   versions in storage that clean-up keeps; None: this one is not in storage
+    *   number of versions in storage that clean-up keeps; None: this one is not in storage
     */
   def committed(meta: ChangelogMeta, length: Long, retain: Option[Int], inFlightBytes: Long): Unit = synchronized {
     inFlight = inFlightBytes
@@ -112,7 +112,7 @@ private[snapshot] final class HeldState(
   /** Its local files lie in what this closes; it is closed behind the backend. */
   def livesIn(home: AutoCloseable): Unit = synchronized { homes ::= home }
 
-  /** Of one for a checkpoint: then `snapshotTaken` follows. */
+  /** A snapshot for a checkpoint begins; `snapshotTaken` follows. */
   def snapshotBegun(): Unit = synchronized { untaken += 1 }
 
   /** The backend is not needed for it any more. */

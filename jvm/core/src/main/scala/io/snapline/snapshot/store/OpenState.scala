@@ -6,10 +6,10 @@ import io.snapline.snapshot.format.{Origin, VersionRef}
 import io.snapline.state.KeyedBackend
 
 /** A state that one [[VersionedState]] has left as it is, loaded and committed, for another one of the same store.
-  * Whoever has it takes it over or closes it.
+  * Its owner takes it over or closes it.
   *
   * @param origin
-  *   of the one that left it
+  *   origin of the state that left it
   */
 final class OpenState private[snapshot] (private[snapshot] val held: HeldState, private[snapshot] val origin: Origin)
     extends AutoCloseable {
@@ -19,7 +19,7 @@ final class OpenState private[snapshot] (private[snapshot] val held: HeldState, 
 /** Where a store may find a state of its own that somebody left open. */
 trait LeftOpen {
 
-  /** Whoever gets it owns it. */
+  /** The caller owns the result. */
   def take(wanted: VersionRef => Boolean): Option[OpenState]
 }
 

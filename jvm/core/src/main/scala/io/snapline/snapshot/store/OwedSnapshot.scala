@@ -9,7 +9,7 @@ import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener, SnapshotP
   * It is made when a thread of the pool is free and no task uses the store; where a task does, at the end of that task.
   * So none waits for another, and one that comes late counts for all checkpoints up to then.
   *
-  * Whoever uses the store says `begin` before its first change and `committed` or `end` after its last. Any thread.
+  * The user of the store calls `begin` before its first change, and `committed` or `end` after its last. Any thread.
   */
 private[snapshot] final class OwedSnapshot(pool: SnapshotPool) {
   import OwedSnapshot.Debt
@@ -99,9 +99,9 @@ private[snapshot] final class OwedSnapshot(pool: SnapshotPool) {
 private[snapshot] object OwedSnapshot {
 
   /** @param listener
-    *   of the task that made the version held now
+    *   the listener of the task that made the version held now
     * @param snapshot
-    *   begins one of that version
+    *   begins a snapshot of that version
     */
   final case class Debt(checkpoint: Long, listener: SnapshotListener, snapshot: () => SnapshotRun)
 }

@@ -103,7 +103,7 @@ private[snapshot] final class Retention(
     val last = if (settings.maxDeletes > 0) versions.take(settings.maxDeletes).lastOption else versions.lastOption
     val (going, staying) = folder.refs.toSeq.partition(ref => last.exists(ref.version <= _) && !kept.snapshots(ref))
     val goingHandles = going.filter(folder.handles.contains)
-    // What a handle that goes named may go with it; what nobody names may belong to an upload under way.
+    // Files that a deleted handle named may go with it. A file that nobody names may belong to an upload under way.
     val released = goingHandles.flatMap(named(_).getOrElse(Nil)).toSet
     goingHandles.foreach(ref => storage.delete(ref.handleName))
     going.filter(folder.changelogs.contains).foreach(ref => storage.delete(ref.changelogName))
@@ -134,11 +134,10 @@ private[snapshot] final class Retention(
     }
 }
 
-/** What checkpoints of a query name of one store. The table files are told apart from the handles: those may lie in
-  * merged files.
+/** The snapshots and table files of one store that checkpoints of a query name. They are told apart because handles may lie in merged files.
   *
   * @param tables
-  *   by their names in the store's folder
+  *   names of table files in the store's folder
   */
 final case class Pinned(snapshots: Set[VersionRef], tables: Set[String])
 
@@ -146,7 +145,7 @@ object Pinned {
   val nothing: Pinned = Pinned(Set.empty, Set.empty)
 }
 
-/** Which snapshot each of the newest versions of a line names, so that clean-up need not read their changelogs. A row
+/** The snapshot that each of the newest versions of a line names, so that clean-up need not read their changelogs. A row
   * of versions that name the same one is one entry.
   *
   * Bounded whatever the number of versions is that are kept: clean-up reads what this has forgotten. Any thread.

@@ -18,12 +18,11 @@ import io.snapline.state.{LocalFolder, LocalSnapshot, PendingSnapshot}
   * back.
   *
   * @param made
-  *   the sync phase
+  *   the result of the sync phase
   * @param note
   *   told the handle and the milliseconds since the sync phase began
   * @param destination
-  *   of the handle
-  */
+  *   the handle's destination */
 private[snapshot] final class SnapshotRun private (
     store: StoreContext,
     held: HeldState,
@@ -119,14 +118,14 @@ private[snapshot] final class SnapshotRun private (
 
 private[snapshot] object SnapshotRun {
 
-  /** What the sync phase has fixed.
+  /** The results of the sync phase.
     *
     * @param outlives
-    *   the snapshot is made although another state is held by then
+    *   whether the snapshot is made although another state is held by then
     * @param begun
     *   System.nanoTime
     * @param part
-    *   the destination waits for it
+    *   this snapshot's share of the destination, which waits until it is closed
     */
   private final case class Prepared(
       pending: PendingSnapshot,

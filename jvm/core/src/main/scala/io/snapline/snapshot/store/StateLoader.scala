@@ -7,7 +7,7 @@ import io.snapline.snapshot.format.{Origin, StoreFolder, VersionRef}
 import io.snapline.snapshot.upload.BackdatedSnapshot
 import io.snapline.storage.{CheckpointStorage, LayeredStorage}
 
-/** Makes backends that hold a version of one store. Whoever gets one owns it.
+/** Makes backends that hold a version of one store. The caller owns them.
   *
   * @param check
   *   compares the origin of files read with the store's own

@@ -113,7 +113,7 @@ private[snapline] final class StateRestore(storage: CheckpointStorage, factory: 
     from(Set.empty, Nil)
   }
 
-  /** Left: the snapshot fails, and an older one may serve. What is wrong with a changelog is thrown. */
+  /** Left: the snapshot fails, and an older one may serve. An error of a changelog is thrown. */
   private def load(
       line: Seq[ChangelogMeta],
       base: Option[VersionRef],
@@ -180,7 +180,7 @@ private[snapline] final class StateRestore(storage: CheckpointStorage, factory: 
       }
     catch {
       case e @ (_: CheckpointDamaged | _: StateNotFound) => throw new SnapshotUnsound(e.asInstanceOf[SnaplineException])
-      // What storage throws has a code: this is the local disk.
+      // Errors of storage have a code: this one is of the local disk.
       case e: IOException =>
         throw new StorageFailure(
           s"Could not write $folder: ${e.getClass.getSimpleName}: ${e.getMessage}.",

@@ -2,7 +2,7 @@ package io.snapline.snapshot.store
 
 import io.snapline.snapshot.format.HandleMeta
 
-/** What the last load, commit and snapshot of a store took. Milliseconds, bytes, counts.
+/** Figures of the last load, commit and snapshot of a store, in milliseconds, bytes and counts.
   *
   * @param snapshotVersion
   *   -1: none yet

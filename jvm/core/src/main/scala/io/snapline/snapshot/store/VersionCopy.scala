@@ -64,7 +64,7 @@ final class VersionCopy(from: CheckpointStorage, to: CheckpointStorage, isAgain:
         case Left(e) => firstSound(folder, candidates.tail, failure.orElse(Some(e)))
       }
 
-  /** As in a load, a snapshot that is damaged is set aside, and the changelogs down to the one below take its place. */
+  /** As in a load, a damaged snapshot is passed over, and the changelogs down to the one below take its place. */
   @tailrec private def attempt(
       folder: StoreFolder,
       ref: VersionRef,

@@ -12,18 +12,16 @@ import io.snapline.state.KeyedBackend
 /** The versions of one store: a backend that holds one of them, and the files in storage that hold them all.
   *
   * Owns the backend: makes it at the first load, closes it when an abort makes it useless and on `close`. One thread at
-  * a time, save the methods that say otherwise. What was committed is in storage before `commit` returns; with interval
-  * durability (docs/notes/004-checkpoints.md) it is in `near`. Owns what is in `near`: all that a version needs stays
-  * there until a later version was loaded, for until then the batch that begins at it may be run again.
+  * a time, save the methods that say otherwise. A committed version is in storage before `commit` returns. With interval durability (docs/notes/004-checkpoints.md) it is in `near`. Owns the files in `near`: all that a version needs stays there until a later version was loaded. Until then the batch that begins at it may be run again.
   *
   * @param check
   *   compares the origin of files read with the store's own; throws if they do not go together
   * @param snapshotMade
   *   told the version of every snapshot, from any thread
   * @param pinned
-  *   what clean-up leaves because checkpoints of the query name it
+  *   files that clean-up leaves, because checkpoints of the query name them
   * @param merged
-  *   where handles of checkpoints go under interval durability; None: files of their own
+  *   the merged files that take handles of checkpoints under interval durability; None: files of their own
   */
 final class VersionedState(
     store: StoreContext,
@@ -49,7 +47,7 @@ final class VersionedState(
   private var writer: ChangelogWriter = _
   private var changesAtBegin = 0L
 
-  /** Of the last commit: its changes are in `near` only. */
+  /** Whether the changes of the last commit are in `near` only. */
   private var lastIsNear = false
 
   /** The oldest version that must stay, however many are kept. */
@@ -156,13 +154,13 @@ final class VersionedState(
     * durability.
     *
     * @param forceSnapshot
-    *   wait for a snapshot of it too
+    *   whether to wait for a snapshot of it too
     * @param checkpoint
-    *   make a snapshot in the background and tell this how it went
+    *   the listener of a snapshot that is made in the background
     * @param owed
-    *   make one when there is time
+    *   the snapshot that is made when no task uses the store
     * @param inFlightBytes
-    *   of rows in it that were not processed
+    *   bytes of its in-flight data
     */
   def commit(
       forceSnapshot: Boolean = false,
@@ -188,7 +186,7 @@ final class VersionedState(
     writer = null
     changesAtBegin = held.backend.changeCount
     figures.update(_.copy(changelogMs = millis(begun), changelogBytes = changelog.bytesWritten))
-    // Of such a version nothing but its snapshot is durable.
+    // The snapshot is all that is durable of such a version.
     val alone = !changelog.kept && !lastIsNear
     if (checkpoint.isDefined) {
       val run = checkpointRun(changelog.ref)
@@ -306,10 +304,10 @@ final class VersionedState(
     log.debug(s"Closed the state in ${storage.location}")
   }
 
-  /** Ends like `close`, but for the state itself: it stays open for whoever takes it.
+  /** Ends like `close`, but for the state itself: it stays open for its next owner.
     *
     * @param home
-    *   of its local files; closed behind the state, whoever closes that
+    *   owner of its local files; closed after the state
     * @return
     *   None, and all is closed: no version is held that this would want, it was changed, or a snapshot is being made
     */

@@ -12,7 +12,7 @@ import io.snapline.snapshot.format.{HandleMeta, Origin, StateFiles, StoreFolder,
 import io.snapline.state.LocalSnapshot
 import io.snapline.storage.CheckpointStorage
 
-/** A folder of the executor's own for one store. Whoever makes it deletes it. */
+/** A folder of the executor's own for one store. Its maker deletes it. */
 final case class NearFolder(folder: File, storage: CheckpointStorage)
 
 /** The executor's own copies of a store's newest checkpoints, laid out as in storage, so that an attempt that follows a

@@ -24,13 +24,13 @@ trait SnapshotListener {
   def failed(reason: Exception): Unit
 }
 
-/** What a snapshot took, and what else it has.
+/** The figures of a snapshot.
   *
   * @param syncMs
-  *   what the task waited, in milliseconds
+  *   milliseconds that the task waited
   * @param asyncMs
-  *   from then to the handle
+  *   milliseconds from then to the durable handle
   * @param inFlightBytes
-  *   of rows that had come and were not processed
+  *   bytes of its in-flight data
   */
 final case class SnapshotFigures(syncMs: Long, asyncMs: Long, inFlightBytes: Long)

@@ -24,7 +24,7 @@ private[snapshot] final class SnapshotUpload(
     deadlineNanos: Long
 ) {
 
-  /** What the handle has to say. All it names is durable when this returns. */
+  /** Uploads the snapshot and returns the content of its handle. All files that it names are durable when this returns. */
   def run(
       ref: VersionRef,
       local: LocalSnapshot,

@@ -2,7 +2,7 @@ package io.snapline.state.heap
 
 import java.util.Arrays
 
-/** What a map has changed since its last snapshot: rows as they are now, and keys that were deleted. A row that
+/** The changes of a map since its last snapshot: rows as they are now, and keys that were deleted. A row that
   * replaces another of the same version takes its place.
   *
   * One thread until it is handed to a snapshot, which only reads it.

@@ -25,7 +25,7 @@ private[heap] final class CopyOnWriteStateMap(versions: SnapshotVersions, accoun
 
   override def dataBytes: Long = data
 
-  /** What has changed since the last snapshot. */
+  /** The changes since the last snapshot. */
   def changed: ChangedRows = changes
 
   /** Sync phase: what is there now, whatever is changed afterwards. Call before the version ends. */

@@ -17,7 +17,7 @@ private[heap] final class HeapFamily(
   private val id = descriptor.id
   private var order: OrderedRows = _
 
-  /** Open ones. Whoever forgets to close one loses it to the garbage collector. */
+  /** The open cursors. One that nobody closes is dropped by the garbage collector. */
   private val cursors = Collections.newSetFromMap(new WeakHashMap[HeapCursor, java.lang.Boolean])
   private var watched = false
 

@@ -6,7 +6,7 @@ import scala.util.Try
 
 import com.sun.management.HotSpotDiagnosticMXBean
 
-/** What arrays cost on this JVM's heap: header, elements, padding. */
+/** The size of arrays on this JVM's heap: header, elements, padding. */
 private[heap] object HeapLayout {
   private def option(name: String): Option[String] =
     Try(ManagementFactory.getPlatformMXBean(classOf[HotSpotDiagnosticMXBean]).getVMOption(name).getValue).toOption

@@ -32,7 +32,7 @@ object HeapMemory {
   val Setting = "spark.snapline.state.backend.hashmap.memory-limit"
 }
 
-/** What one backend has on the heap. One thread adds; `held` may be told by the thread that wrote a snapshot. */
+/** The bytes that one backend has on the heap. One thread adds. The thread that wrote a snapshot may report `held`. */
 private[heap] final class HeapAccount(memory: HeapMemory) {
   private var own = 0L
   private var told = 0L

@@ -5,7 +5,7 @@ import java.util.TreeMap
 
 import io.snapline.state.{LocalSnapshot, PendingSnapshot}
 
-/** What one family has for a snapshot: all of its rows, or what has changed of them. */
+/** One family's part of a snapshot: all of its rows, or its changes. */
 private[heap] sealed trait FamilyContent { def family: Int }
 private[heap] final case class AllRows(family: Int, foreach: (Array[Byte] => Unit) => Unit) extends FamilyContent
 private[heap] final case class SomeRows(family: Int, changes: ChangedRows) extends FamilyContent
@@ -78,7 +78,7 @@ private[heap] final class SnapshotVersions(released: () => Unit = () => ()) {
   @volatile private var rows = 0
   @volatile private var tables = 0
 
-  /** Of what is changed from here on. */
+  /** The version of changes from here on. */
   def current: Int = now
 
   /** Whether a row with this stamp belongs to a snapshot too: to an image, or to the changes of its version. */
@@ -96,7 +96,7 @@ private[heap] final class SnapshotVersions(released: () => Unit = () => ()) {
     taken
   }
 
-  /** What was taken is written, or given up. */
+  /** A snapshot that was taken is written, or aborted. */
   def release(version: Int): Unit = synchronized {
     if (outstanding.remove(version) != null) {
       count()

@@ -14,7 +14,7 @@ private[heap] final class OrderedRows(rows: Array[Array[Byte]], account: HeapAcc
   private var counted = 0L
   private var root: Node = build(rows)
 
-  /** What there is now; later changes do not show. */
+  /** Walks the rows of this moment; later changes do not show. */
   def walk(from: Array[Byte]): Walk = {
     edit = new Object
     new Walk(root, from)
@@ -155,12 +155,12 @@ private[heap] final class OrderedRows(rows: Array[Array[Byte]], account: HeapAcc
 private[heap] object OrderedRows {
   private val Fan = 64
 
-  /** Of a node that is built at once: it will grow. */
+  /** Entries of a node that is built at once. There is room to grow. */
   private val Filled = 48
   private val ByKey: Comparator[Array[Byte]] = (a, b) => Row.compare(a, b)
 
   /** @param keys
-    *   of an inner node: what each child begins with or after; null in a leaf
+    *   the least key of each child of an inner node, or one before it; null in a leaf
     */
   private final class Node(val owner: AnyRef, val keys: Array[Array[Byte]]) {
     var items = new Array[AnyRef](Fan)

@@ -37,7 +37,7 @@ private[heap] final class SnapshotChain(folder: File, settings: HeapSettings) {
 
   def breakOff(): Unit = broken = true
 
-  /** What stands in the folder, in order; the caller has it read. */
+  /** The files in the folder, in order; the caller has read them. */
   def restore(): Seq[File] = synchronized {
     files = Option(folder.listFiles()).toVector.flatten.sortBy(_.getName)
     files.lastOption.foreach(file => number = file.getName.takeWhile(_ != '-').toLong)

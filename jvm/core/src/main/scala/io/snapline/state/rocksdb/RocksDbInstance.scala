@@ -166,7 +166,7 @@ private[rocksdb] object RocksDbMetrics {
   }
 }
 
-/** What to do about something that RocksDB refused: where files run out, no space helps. */
+/** The advice for an error of RocksDB: where file handles run out, more space does not help. */
 private[rocksdb] object RocksDbFailure {
   def apply(found: String, action: String, cause: Throwable): StorageFailure =
     new StorageFailure(found, if (tooManyFiles(cause)) moreFiles else action, cause)

@@ -74,10 +74,9 @@ private[rocksdb] object RocksDbOptions {
 }
 
 /** @param compression
-  *   of table files: `lz4`, `zstd` or `none`
+  *   compression of table files: `lz4`, `zstd` or `none`
   * @param inlineThreshold
-  *   table files at most so many bytes long are written again with each snapshot: before one is made, what a family has
-  *   of them becomes one
+  *   table files of at most so many bytes are written again with each snapshot. Before a snapshot, a family's files of that size are merged into one
   */
 final case class RocksDbSettings(compression: String = "lz4", inlineThreshold: Int = 0) {
   private[rocksdb] def compressionType: CompressionType = compression match {

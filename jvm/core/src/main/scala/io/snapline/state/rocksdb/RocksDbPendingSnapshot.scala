@@ -44,7 +44,7 @@ private[rocksdb] final class RocksDbPendingSnapshot(target: File, backend: Rocks
 
 private[rocksdb] object RocksDbPendingSnapshot {
 
-  /** What lies in a folder that RocksDB made a checkpoint in. */
+  /** The files of a folder in which RocksDB made a checkpoint. */
   def read(folder: File): LocalSnapshot = {
     val files = folder.listFiles().toSeq.sortBy(_.getName)
     val (tables, rest) = files.partition(_.getName.endsWith(".sst"))

@@ -82,7 +82,7 @@ final class RocksDbStoreBuilder(folder: File, settings: RocksDbSettings, memory:
       runs.foreach { case (name, all) =>
         instance.family(name)
         all.foreach(instance.ingest(name, _))
-        // Whoever opens it would have to, and could not write before.
+        // The task that opens it would have to compact first, and could not write before.
         if (all.size >= RocksDbOptions.RunsToCompact) instance.compact(name)
       }
       instance.hardLink(target)

@@ -52,7 +52,7 @@ object Page {
 
 /** The memory all row tables of a JVM share. Owned by whoever makes it (one for the JVM); holds no page itself.
   *
-  * A table may take what is free; once nothing is free, a table over its equal share gives up its oldest pages first,
+  * A table may take what is free; once nothing is free, a table over its equal share frees its oldest pages first,
   * and one under its share may go on up to it. So the sum stays below twice the limit, and below the limit once every
   * table has been used or trimmed again.
   */
@@ -82,6 +82,6 @@ final class PageMemory(val limit: Long) {
 
 object PageMemory {
 
-  /** What a table may always hold, so that a thousand stores in one JVM still work: four pages. */
+  /** Bytes that a table may always hold, so that a thousand stores in one JVM still work: four pages. */
   val Floor: Long = 4L * Page.Size
 }

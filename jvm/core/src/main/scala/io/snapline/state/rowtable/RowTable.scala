@@ -4,7 +4,7 @@ import java.util.ArrayDeque
 
 import io.snapline.error.StorageFailure
 
-/** What a row table asks of the backend it belongs to. */
+/** The backend of a row table, as the table sees it. */
 trait PageOwner {
 
   /** A log page takes no more entries: hand the rest of it to the changelog and queue it. */
