@@ -188,5 +188,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    # What notebooks complete.
+    # Notebooks complete these names.
     return sorted({*globals(), *__all__, *_ROOMS})

@@ -26,7 +26,7 @@ _REINSTALL = (
 
 @dataclass(frozen=True)
 class JarInfo:
-    """A jar of Snapline: its version, and the line of Spark it serves (``4.2``)."""
+    """A jar of Snapline: its version, and the release line of Spark that it serves (``4.2``)."""
 
     path: Path
     version: str
@@ -47,7 +47,7 @@ def jar_path() -> Path:
 
 
 def read_jar_info(path: Path) -> JarInfo:
-    """What a jar says of itself.
+    """The version and release line that a jar names.
 
     Raises:
         InvalidConfiguration: it is no jar of Snapline.

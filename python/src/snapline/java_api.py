@@ -77,7 +77,7 @@ def _object(session: SparkSession, name: str) -> Any:
 
     jvm: Any = session._jvm
     api = getattr(jvm, name)
-    # What py4j makes of a name that the JVM does not know.
+    # py4j gives a package for a name that the JVM does not know.
     if isinstance(api, JavaPackage):
         raise WrongSparkVersion(
             f"Spark runs without Snapline's jar, or with one that has no {name.rsplit('.', 1)[1]}.",

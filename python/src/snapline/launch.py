@@ -1,4 +1,4 @@
-"""What Spark will be started with beside the options of a session builder."""
+"""The settings that Spark will be started with beside those of a session builder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Launch:
     """Settings in force.
 
     Attributes:
-        conf: of PYSPARK_SUBMIT_ARGS over those of ``properties``.
+        conf: the settings of PYSPARK_SUBMIT_ARGS over those of ``properties``.
         command_jars: the jars that PYSPARK_SUBMIT_ARGS names; for the driver's class path it goes before the builder.
         properties: the file the rest comes from; None if there is none.
     """

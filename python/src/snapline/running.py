@@ -41,7 +41,7 @@ class RunningSpark:
         return None if value is None else str(value)
 
     def jar_properties(self) -> Mapping[str, str]:
-        """What the jar on the driver's class path says of itself; empty if there is none."""
+        """The version properties of the jar on the driver's class path; empty if there is none."""
         loader = getattr(self._jvm, "org.apache.spark.util.Utils").getContextOrSparkClassLoader()
         stream = loader.getResourceAsStream(VERSION_RESOURCE)
         if stream is None:

@@ -39,10 +39,10 @@ def configure(
     spark-submit.
 
     Args:
-        builder: of a classic session that is still to be made.
-        state_backend: where working state is, alone or with other settings of the stores; what the builder sets under
-            ``spark.snapline.`` is checked just as well.
-        checkpoint_storage: where state is kept; None: in files, if nothing else is set.
+        builder: the builder of a classic session that is still to be made.
+        state_backend: the place of working state, alone or with other settings of the stores. Settings of the builder
+            under ``spark.snapline.`` are checked too.
+        checkpoint_storage: the place where state is kept; None: files, if nothing else is set.
 
     Returns:
         The same builder.

@@ -65,7 +65,7 @@ def find_worker_python(environ: Mapping[str, str], conf: Mapping[str, str]) -> W
 
 
 def pyspark_version() -> str | None:
-    """Of the installed package; None if there is none."""
+    """The version of the installed package; None if there is none."""
     try:
         return version("pyspark")
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""What can be told of a command's paths before a JVM is started for it: those on this machine."""
+"""Checks of a command's paths before a JVM is started for it: of those on this machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def local_path(path: str) -> Path | None:
 
 
 class LocalPaths:
-    """Paths as the Spark of a command will take them. Those that are not on this machine are left to Spark."""
+    """Paths as the Spark of a command will take them. Paths that are not on this machine are left to Spark."""
 
     def __init__(self, conf: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> None:
         folder = conf_folder(environ)
@@ -75,7 +75,7 @@ class LocalPaths:
             check_empty(files, what)
 
     def read_savepoint(self, path: str) -> SavepointMetadata | None:
-        """What a savepoint says of itself; None if it is not on this machine.
+        """The metadata of a savepoint; None if it is not on this machine.
 
         Raises: as :func:`snapline.savepoint.metadata.read_savepoint`.
         """

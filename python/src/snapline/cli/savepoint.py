@@ -220,7 +220,7 @@ def rescale(
 def _check_restore(
     paths: LocalPaths, savepoint: str, to: str, parallelism: int | None, operators: OperatorMap, may_leave_out: bool
 ) -> None:
-    """What needs no Spark, before it starts; the restore itself checks all of it again."""
+    """The checks that need no Spark, before it starts; the restore itself makes all of them again."""
     from snapline.savepoint.matching import match_by_hand
     from snapline.savepoint.parallelism import check_range
 

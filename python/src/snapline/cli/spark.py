@@ -65,7 +65,7 @@ def _jvm(options: dict[str, str]) -> Iterator[Any]:
         return
     before = os.environ.get(_OPTIONS)
     if not _has_logging_of_its_own(before):
-        # Of two such options the last one counts.
+        # The last of two such options counts.
         own = Path(__file__).with_name("log4j2.properties").as_uri()
         os.environ[_OPTIONS] = f"{_LOGGING}{own} {before or ''}".strip()
     settings = SparkConf(loadDefaults=False)

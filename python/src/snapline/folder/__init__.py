@@ -1,1 +1,1 @@
-"""What lies in a query's checkpoint folder beside the stores, and the file systems it lies in."""
+"""The files of a query's checkpoint folder beside the stores, and its file systems."""

@@ -10,7 +10,7 @@ from snapline.folder.logs import LogEntry
 
 _IDS = "stateUniqueIds"
 _WATERMARK = "nextBatchWatermarkMs"
-# Of commit log version 3: the replay has another sink.
+# A member of commit log version 3: the replay has another sink.
 _SINKS = "sinkMetadataMap"
 
 

@@ -23,7 +23,7 @@ class DeltaLog:
         self._table = table
 
     def newest_batch(self, query: str) -> int | None:
-        """Of the query with this id.
+        """The newest batch of the query with this id.
 
         Raises:
             StorageFailure: the file system refused.
@@ -38,7 +38,7 @@ class DeltaLog:
 
 
 def _batch(line: str, query: str) -> int | None:
-    """What an action says of the query, if it does."""
+    """The batch that an action names for the query; None if it names none."""
     if '"txn"' not in line:
         return None
     try:

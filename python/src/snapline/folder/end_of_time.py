@@ -23,5 +23,5 @@ def was_drained(files: Files) -> bool:
         newest = commits.newest()
         return newest is not None and is_drained(commits.read(newest))
     except (StateNotFound, CheckpointDamaged):
-        # Whoever needs the entry says so.
+        # A caller that needs the entry raises.
         return False

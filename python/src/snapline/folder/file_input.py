@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class FileInput:
-    """Of a query, by its checkpoint folder. Reads only."""
+    """The file inputs of a query, by its checkpoint folder. Reads only."""
 
     def __init__(self, files: HadoopFiles) -> None:
         self._files = files
@@ -84,7 +84,7 @@ class _Untold(Exception):
 
 
 def _log_offset(offset: str | None) -> int | None:
-    """Of a file source; None for any other."""
+    """The number in a file source's offset; None for any other source."""
     try:
         value = json.loads(offset or "null")
     except (ValueError, RecursionError):

@@ -29,13 +29,13 @@ class PartitionHandle:
     """The snapshot of one store: one partition of one operator. Sizes in bytes, durations in milliseconds.
 
     Attributes:
-        bytes: of everything that the handle names.
-        handle_bytes: of the handle file.
-        sync, async_: of the two phases of the snapshot.
-        uploaded_files, uploaded_bytes: what this checkpoint wrote itself.
+        bytes: size of all files that the handle names.
+        handle_bytes: size of the handle file.
+        sync, async_: durations of the two phases of the snapshot.
+        uploaded_files, uploaded_bytes: number and size of the files that this checkpoint wrote itself.
         files: its table files.
-        merged: where the handle is; None: in a file of its own.
-        in_flight: of ``bytes``, those of rows that had come and were not processed.
+        merged: the handle's place in a merged file; None: in a file of its own.
+        in_flight: the part of ``bytes`` that is in-flight data.
     """
 
     partition: int

@@ -27,10 +27,10 @@ class CheckpointMetadata:
     """A complete checkpoint. Times in milliseconds since 1970.
 
     Attributes:
-        properties: what becomes of it, such as ``CHECKPOINT_RETAINED_ON_FAILURE``.
+        properties: how it is kept, such as ``CHECKPOINT_RETAINED_ON_FAILURE``.
         offsets: the offset log's entry of its batch, and ``commit`` the commit log's, as text.
-        watermark: of the batch after it, in milliseconds.
-        writer: version of Snapline, and ``spark`` of Spark.
+        watermark: the watermark of the batch after it, in milliseconds.
+        writer: the version of Snapline, and ``spark`` that of Spark.
     """
 
     id: int
@@ -110,12 +110,12 @@ def metadata_name(checkpoint: int) -> str:
 
 
 def aside_name(checkpoint: int) -> str:
-    """Where it is after it was set aside, relative to the checkpoint folder."""
+    """The name of a quarantined ``_metadata``, relative to the checkpoint folder."""
     return f"{metadata_name(checkpoint)}.damaged"
 
 
 def folder_numbers(files: Files) -> list[int]:
-    """Of all checkpoints that have a folder, whole or not, ascending."""
+    """The numbers of all checkpoints that have a folder, complete or not, ascending."""
     matches = (_FOLDER.fullmatch(name) for name in files.list(CHECKPOINTS))
     return sorted(int(match[1]) for match in matches if match is not None)
 

@@ -1,4 +1,4 @@
-"""What a checkpoint folder that was begun with a savepoint says of that (docs/FORMAT.md)."""
+"""The record of the savepoint that a checkpoint folder was begun with (docs/FORMAT.md)."""
 
 from __future__ import annotations
 

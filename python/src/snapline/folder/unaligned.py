@@ -1,4 +1,4 @@
-"""What unaligned checkpoints leave in a checkpoint folder (docs/notes/010-unaligned.md)."""
+"""The files of unaligned checkpoints in a checkpoint folder (docs/notes/010-unaligned.md)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def plan_batch_without_data(
     Spark plans such a batch by itself as long as a query runs, and not after it was started again. No query may run.
 
     Args:
-        watermark_ms: of the batch, if it is later than the one that is due.
+        watermark_ms: the batch's watermark in milliseconds, if it is later than the one that is due.
     """
     offsets, commits = Log(files, OFFSETS), Log(files, COMMITS)
     newest = offsets.newest()

@@ -15,7 +15,7 @@ _MAX_UINT32 = 0xFFFF_FFFF
 
 
 class Operation(IntEnum):
-    """What an entry does. VOID does nothing to the state: the jar's change feed reads it."""
+    """The operation of an entry. VOID does nothing to the state: the jar's change feed reads it."""
 
     VOID = 0
     PUT = 1

@@ -42,7 +42,7 @@ class TableFile:
 
 @dataclass(frozen=True)
 class Meta:
-    """What both kinds have in common. ``created`` in milliseconds since 1970."""
+    """The members that both kinds have in common. ``created`` in milliseconds since 1970."""
 
     ref: VersionRef
     families: tuple[Family, ...]

@@ -58,7 +58,7 @@ class VersionRef(NamedTuple):
 
 
 def parse_name(name: str) -> tuple[VersionRef, Kind] | None:
-    """What a file name stands for; None for a file that is not ours."""
+    """The kind and version of a file, by its name; None for a file that is not ours."""
     match = _FRAMED.fullmatch(name)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""What a reader of framed files reads from."""
+"""The source of a reader of framed files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Source(Protocol):
-    """Bytes that can be read anywhere. Whoever opened it closes it."""
+    """Bytes that can be read at any position. Its opener closes it."""
 
     @property
     def path(self) -> str:

@@ -31,10 +31,10 @@ class StateColumn:
     """One state of a chunk.
 
     Attributes:
-        values: as they were sent, null for what does not exist or has expired.
-        slots: the key of each value.
-        keys: of entries, their keys in the map.
-        rows: of entries, the entry of each row.
+        values: the values as they were sent, null for one that does not exist or has expired.
+        slots: the key of each value, by its number.
+        keys: the keys of entries in the map.
+        rows: the entry of each row.
         updates: the new values and which of them are changed, if any are.
     """
 
@@ -68,14 +68,14 @@ class ArrowState:
         self._sink = sink
 
     def value(self, name: str) -> pa.Array:
-        """A value state: one value per key, null where there is none. What :meth:`update` set is seen."""
+        """A value state: one value per key, null where there is none. Values that :meth:`update` has set are seen."""
         return self._seen(self._column(name, is_entries=False))
 
     def update(self, name: str, values: Any, *, changed: Any = None) -> None:
         """Sets a value state: one value per key; null deletes.
 
         Args:
-            name: of the state.
+            name: the state's name.
             values: an array as long as ``keys``.
             changed: which of the keys are written; without it all are.
         """

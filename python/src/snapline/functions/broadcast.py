@@ -59,7 +59,7 @@ class KeyedStates(Protocol):
 
 
 class BroadcastContext:
-    """What ``process_broadcast_element`` is given."""
+    """The context of ``process_broadcast_element``."""
 
     def __init__(
         self, outputs: SideOutputs, timer_service: TimerService, states: BroadcastStates, keyed: KeyedStates | None

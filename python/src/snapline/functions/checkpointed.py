@@ -81,7 +81,7 @@ def operator_handle(spec: OperatorStateSpec, zone: tzinfo | None) -> OperatorHan
 
 
 class FunctionInitializationContext:
-    """What ``initialize_state`` is given."""
+    """The context of ``initialize_state``."""
 
     def __init__(self, store: OperatorStateStore, is_restored: bool, partition: int, partitions: int) -> None:
         self._store = store
@@ -115,7 +115,7 @@ class FunctionInitializationContext:
 
 
 class FunctionSnapshotContext:
-    """What ``snapshot_state`` is given."""
+    """The context of ``snapshot_state``."""
 
     def __init__(self, batch: int, time: int) -> None:
         self._batch = batch

@@ -29,7 +29,7 @@ TimeDomain = Literal["event", "processing"]
 
 
 class RuntimeContext(ABC):
-    """What ``open`` is given. States can be asked for only there."""
+    """The context of ``open``. States can be asked for only there."""
 
     @abstractmethod
     def _state(self, descriptor: StateDescriptor, kind: type[StateDescriptor]) -> Any:
@@ -148,7 +148,7 @@ class SideOutputs(Protocol):
 
 
 class Context:
-    """What the methods that handle a row, a batch or a timer are given."""
+    """The context of the methods that handle a row, a batch or a timer."""
 
     __slots__ = ("_cursor", "_keys", "_outputs", "_timer_service", "domain")
 

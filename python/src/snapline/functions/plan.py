@@ -20,16 +20,16 @@ from snapline.state.spec import StateSpec
 
 @dataclass(frozen=True)
 class FunctionPlan:
-    """What one run of ``open`` has shown.
+    """The declarations of a function, found by one run of its ``open``.
 
     Attributes:
         pickle: the function before ``open``, as every task gets it.
-        name: for people.
-        mode: which process method it has.
-        batch_type: what ``process_batch`` wants.
-        states: in the order in which they were asked for.
-        metrics: their names.
-        kind: whether it has keys, and a broadcast stream.
+        name: the function's name, for messages.
+        mode: the process method that it has.
+        batch_type: the type of batch that ``process_batch`` wants.
+        states: the states, in the order in which they were asked for.
+        metrics: the names of the metrics.
+        kind: whether the function has keys, and a broadcast stream.
         operator_states: the broadcast states of the broadcast stream first; empty where there are neither.
     """
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Mode = Literal["element", "batch", "arrow"]
 BatchType = Literal["arrow", "pandas", "polars"]
 
-# What else is called of a function, of whatever kind.
+# The other methods of a function of any kind that are called.
 _OTHER_METHODS = (
     "open",
     "close",
@@ -65,7 +65,7 @@ class KeyedProcessFunction:
 
 
 def mode_of(function: Any, base: type[Any] = KeyedProcessFunction) -> Mode:
-    """Which of the process methods of ``base`` is overridden.
+    """The process method of ``base`` that is overridden.
 
     Raises:
         InvalidConfiguration: none or several are, or it is no such function.
@@ -115,10 +115,10 @@ def check_library(batch_type: BatchType, name: str) -> None:
 
 
 def batch_type_of(function: Any) -> BatchType:
-    """What ``process_batch`` wants; the batch is its last parameter but one.
+    """The type of batch that ``process_batch`` wants; the batch is its last parameter but one.
 
     Raises:
-        InvalidConfiguration: that is nothing it can get.
+        InvalidConfiguration: that is no type of batch.
     """
     wanted: BatchType | None = function.batch_type
     if wanted is not None:

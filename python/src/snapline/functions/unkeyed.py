@@ -51,7 +51,7 @@ class BroadcastProcessFunction(ProcessFunction):
 
 
 class UnkeyedContext(Context):
-    """What the methods of functions without a key are given."""
+    """The context of the methods of functions without a key."""
 
     __slots__ = ()
 

@@ -49,7 +49,7 @@ def open_store(store: Store, version: int, uids: Iterable[str] | None = None) ->
 
 
 class StoreContents:
-    """What a store holds at one version. Good until the end of :func:`open_store`'s block."""
+    """The content of a store at one version. Valid until the end of :func:`open_store`'s block."""
 
     def __init__(
         self, chain: Chain, snapshot: RocksSnapshot | HeapSnapshot | None, overlays: dict[int, Overlay]

@@ -15,12 +15,12 @@ _LOOKED_AT = (*_LOGS, "snapline")
 
 @dataclass(frozen=True)
 class Glance:
-    """What is there now.
+    """The state of a checkpoint folder at this moment.
 
     Attributes:
         planned: the newest batch with offsets, and ``committed`` the newest that the sink has.
-        restart: where a start begins if state is stored at checkpoints only; else None.
-        checkpoints: ascending; whether their files are sound is not looked at.
+        restart: the place where a start begins, if state is stored at checkpoints only; else None.
+        checkpoints: the checkpoints, ascending. Their files are not checked.
     """
 
     planned: int | None

@@ -9,7 +9,7 @@ from snapline.inspect.files import Folder, StoredFile
 
 
 class ListedFiles:
-    """What :class:`snapline.query.Files` reads. What is there is what was listed; writes are refused."""
+    """The reads of :class:`snapline.query.Files`, on a listing: a file that was not listed does not exist. Writes are refused."""
 
     def __init__(self, folder: Folder, files: Iterable[StoredFile]) -> None:
         self._folder = folder

@@ -35,7 +35,7 @@ class MergedFiles:
                 yield name, member
 
     def check(self, progress: Callable[[StoredFile], None]) -> None:
-        """Reads every byte. What is wrong with a file whose index could be read is noted in ``failures``."""
+        """Reads every byte. Damage of a file whose index could be read is noted in ``failures``."""
         for file in self.files:
             if self._members[file.name]:
                 self._members_of(file.name, lambda reader: [each for each, _ in reader.read_members()])

@@ -29,7 +29,7 @@ Read = Callable[[int], CheckpointMetadata]
 
 
 class Status(str, Enum):
-    """What has become of a checkpoint.
+    """The status of a checkpoint.
 
     ``out of reach``: it is sound, and Spark's logs begin after it, so that a restart passes over it;
     ``damaged``: a restart passes over it, too; ``set aside``: one has done so, by a rename of its ``_metadata``;
@@ -161,7 +161,7 @@ class NumberedCheckpoints:
         batches = list(journal.hidden)
         waiting = set(batches_in(self._files, f"{REPLAY}/{OFFSETS}"))
         committed = set(batches_in(self._files, COMMITS))
-        # Of the batch under way the offsets are revealed, and there is no commit yet.
+        # The offsets of the batch under way are revealed, and there is no commit yet.
         left = [batch for batch in batches if batch in waiting or batch not in committed]
         if not self._files.exists(f"{REPLAY}/hidden"):
             left = batches

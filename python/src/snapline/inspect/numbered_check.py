@@ -20,7 +20,7 @@ def judge(checkpoint: CheckpointFolder, found: Sequence[NumberedCheckpoint]) -> 
 
 
 def named_files(found: Sequence[NumberedCheckpoint], checkpoint: CheckpointFolder) -> set[str]:
-    """Every file in the stores that a checkpoint names which has not been set aside, relative to the folder."""
+    """Every file in the stores that a checkpoint names which was not quarantined, relative to the folder."""
     names: set[str] = set()
     for each in found:
         if each.metadata is None or each.status is Status.SET_ASIDE:

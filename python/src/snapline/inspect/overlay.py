@@ -1,4 +1,4 @@
-"""What changelogs change, laid over the rows of a snapshot."""
+"""The changes of changelogs, laid over the rows of a snapshot."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ Row = tuple[bytes, bytes]
 
 
 class _Change(NamedTuple):
-    """What became of a key. ``whole``: the value stands for itself (None: deleted); else it is appended to what is
-    below."""
+    """The change of a key. ``whole``: the value replaces the one below (None: deleted); else it is appended to it."""
 
     whole: bool
     value: bytes | None

@@ -48,7 +48,7 @@ class SavepointFolder:
 
     @property
     def states(self) -> list[StateKey]:
-        """Of all operators."""
+        """The states of all operators."""
         return [key for operator in self.metadata.operators for key in operator.states]
 
     def read(self, operator: int | str | None = None, state: str | None = None) -> pyarrow.Table:

@@ -1,4 +1,4 @@
-"""What Spark itself writes into a checkpoint, as far as it says which state belongs to which batch."""
+"""Spark's own files of a checkpoint, as far as they tell which state belongs to which batch."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class _Metas(Generic[M]):
 
 
 class Store:
-    """Answers from metas, each read once. What is known to be bad (:meth:`set_aside`) counts as missing."""
+    """Answers from metas, each read once. A file that is known to be bad (:meth:`set_aside`) counts as missing."""
 
     def __init__(self, folder: Folder, files: StoreFiles) -> None:
         self.folder = folder
@@ -151,7 +151,7 @@ class Store:
         return sorted({ref.version for ref in self.loadable()})
 
     def resolve(self, version: int, uids: Iterable[str] | None = None) -> Chain:
-        """What to load for a version; with ``uids`` only one of those attempts (checkpoint format 2).
+        """The files to load for a version; with ``uids`` only one of those attempts (checkpoint format 2).
 
         Raises:
             StateNotFound: no file has this version.

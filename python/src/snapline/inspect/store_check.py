@@ -16,10 +16,9 @@ T = TypeVar("T")
 
 
 class StoreCheck:
-    """What fails is noted in ``failures``, by path, and set aside in the store.
+    """A file that fails is noted in ``failures``, by path, and counts as missing in the store.
 
-    ``unnamed`` counts table files that no handle names: they have no checksum anywhere, and belong to an upload that is
-    under way or was given up.
+    ``unnamed`` counts table files that no handle names: they have no checksum anywhere, and belong to an upload that is under way or was aborted.
     """
 
     def __init__(self, store: Store, progress: Callable[[StoredFile], None]) -> None:
@@ -49,7 +48,7 @@ class StoreCheck:
                 self._progress(file)
 
     def _check_member(self, ref: VersionRef) -> tuple[TableFile, ...]:
-        """Of a handle in a merged file; the file itself is checked as a whole elsewhere."""
+        """Checks a handle in a merged file; the file itself is checked as a whole elsewhere."""
         name, _ = self.store.files.members[ref]
         try:
             meta = self._read_handle(ref)

@@ -1,4 +1,4 @@
-"""Which files of a checkpoint belong to which store (docs/FORMAT.md, section 1)."""
+"""The files of each store of a checkpoint (docs/FORMAT.md, section 1)."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ class StoreFiles:
 
 
 def group_files(files: Iterable[StoredFile], members: Iterable[tuple[str, Member]] = ()) -> dict[StoreKey, StoreFiles]:
-    """Sorts the files below state/ into their stores; what nobody knows is left out.
+    """Sorts the files below state/ into their stores; unknown files are left out.
 
     Args:
-        members: of merged files, and the names of those.
+        members: the handles in merged files, and the names of those files.
     """
     stores: dict[StoreKey, StoreFiles] = {}
     for file in files:

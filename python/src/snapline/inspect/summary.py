@@ -53,10 +53,10 @@ class NumberedSummary:
 
     Attributes:
         kind: ``checkpoint`` or ``savepoint``.
-        duration: from the planning of its batch to the acknowledgement of its last store.
-        stores: how many partitions of stores it holds.
-        state_size: of all it takes to load it; ``checkpointed_size`` of what it wrote itself.
-        found: what is wrong with it.
+        duration: the time from the planning of its batch to the acknowledgement of its last store.
+        stores: number of partitions of stores that it holds.
+        state_size: size of all files that a load reads; ``checkpointed_size``: of those that it wrote itself.
+        found: its damage, as a text; None: there is none.
     """
 
     id: int
@@ -163,7 +163,7 @@ def _operator(operator: Operator) -> OperatorSummary:
 
 
 def _snapshots(found: list[tuple[HandleMeta, int]]) -> tuple[SnapshotSummary, ...]:
-    """Of metas, and of the bytes of the handles that they are in."""
+    """Sums over metas, and over the bytes of the handles that they are in."""
     by_version: dict[int, list[tuple[HandleMeta, int]]] = {}
     for meta, length in found:
         by_version.setdefault(meta.ref.version, []).append((meta, length))

@@ -31,13 +31,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was read (size in bytes) and found.
+    """The files that were read (size in bytes), and the damage found.
 
     Attributes:
         unnamed: table files that no handle names, and that therefore have no checksum.
         newest: the version the query would go on from; None before its first batch is done.
         newest_loadable: the newest it can go on from.
-        restart: where a start begins if state is stored at checkpoints only, and may lag behind the logs; else None.
+        restart: the version at which a start begins, if state is stored at checkpoints only and may lag behind the logs; else None.
         checkpoints: the numbered ones, ascending.
         subsumed: whether a query that runs has replaced checkpoints since it began.
     """
@@ -91,11 +91,11 @@ def verify(checkpoint: CheckpointFolder, progress: Callable[[StoredFile], None] 
 
 
 class _Needs:
-    """What of a folder has to be there.
+    """The files of a folder that must exist.
 
     Attributes:
         only_checkpoints: the state after the checkpoints is nowhere, and is rebuilt by replay.
-        versions: those that Spark may ask for.
+        versions: the versions that Spark may ask for.
     """
 
     def __init__(self, checkpoint: CheckpointFolder, numbered: Sequence[NumberedCheckpoint]) -> None:

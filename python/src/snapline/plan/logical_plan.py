@@ -68,12 +68,12 @@ class Plan:
 
     @property
     def has_order(self) -> bool:
-        """Of Snapline's keyed function: whether order_by fixes the order of a key's rows."""
+        """Whether order_by fixes the order of a key's rows, in Snapline's keyed function."""
         return int(self.node.order().size()) > 0
 
     @property
     def has_key(self) -> bool:
-        """Of Snapline's function: whether its rows have keys."""
+        """Whether the rows of Snapline's function have keys."""
         return int(self.node.keys().size()) > 0
 
     @property
@@ -142,7 +142,7 @@ def field_of(java: Any, name: str) -> Any:
 
 
 def items_of(seq: Any) -> Iterator[Any]:
-    """Of a Scala sequence."""
+    """The elements of a Scala sequence."""
     return (seq.apply(index) for index in range(seq.size()))
 
 

@@ -1,4 +1,4 @@
-"""What stands in the way of an exact replay, and what to do about each."""
+"""The obstacles to an exact replay, and the action for each."""
 
 from __future__ import annotations
 

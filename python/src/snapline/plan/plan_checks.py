@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-# What keeps state when its input is a stream; a join needs two of them.
+# Operators that keep state when their input is a stream; a join needs two of them.
 _STATEFUL = {
     "Aggregate",
     "Deduplicate",

@@ -10,7 +10,7 @@ from snapline.plan.logical_plan import Plan, items_of
 # The plan itself has the rows.
 _IN_THE_PLAN = {"CommandResult", "EmptyRelation", "LocalRelation", "OneRowRelation", "Range"}
 
-# Of Iceberg, in lower case. A branch moves, and so may a tag.
+# Options of Iceberg, in lower case. A branch moves, and so may a tag.
 _ICEBERG_VERSIONS = {"as-of-timestamp", "snapshot-id"}
 
 # Where RDDs begin that hold their rows: what createDataFrame makes, and what checkpoint() and localCheckpoint() leave.

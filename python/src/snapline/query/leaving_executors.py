@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-# What becomes of the executors of a session that has it on.
+# The fate of the executors of a session that has it on.
 _LEAVING = {
     "spark.dynamicAllocation.enabled": "Spark takes away executors that have no task for a while",
     "spark.decommission.enabled": "the cluster takes executors away when it says so, and Spark moves no state",

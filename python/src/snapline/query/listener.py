@@ -12,16 +12,16 @@ _log = logging.getLogger(__name__)
 
 
 class CheckpointListener:
-    """Override what is of interest. Called from a thread of the query, one call at a time, in the order of numbers.
+    """Override the methods of interest. They are called from a thread of the query, one at a time, in the order of numbers.
 
-    ``checkpoint`` is an entry of ``history`` in :meth:`SupervisedQuery.checkpoints`. What a method raises is logged.
+    ``checkpoint`` is an entry of ``history`` in :meth:`SupervisedQuery.checkpoints`. An error of a method is logged.
     """
 
     def on_checkpoint_completed(self, checkpoint: Mapping[str, Any]) -> None:
         """It is complete: a recovery may take it."""
 
     def on_checkpoint_failed(self, checkpoint: Mapping[str, Any]) -> None:
-        """It was given up; ``failure_reason`` and ``failure_message`` say why."""
+        """It was aborted; ``failure_reason`` and ``failure_message`` say why."""
 
 
 class ListenerCalls:

@@ -205,7 +205,7 @@ class Runs:
             self.driver.claimFolder()
 
     def taken_over(self) -> QueryTakenOver | None:
-        """What this query has failed with, if another driver has claimed the folder since."""
+        """The error that this query has failed with, if another driver has claimed the folder since."""
         text = str(self.driver.takenOver())
         found, _, action = text.removeprefix(f"[{QueryTakenOver.code}] ").partition(" Do: ")
         return QueryTakenOver(found, action) if text else None

@@ -15,7 +15,7 @@ class Conf(Protocol):
     """The settings of a session, as Spark has them."""
 
     def get(self, key: str, default: str | None) -> str | None:
-        """What it is set to."""
+        """The value of a setting; ``default``: it is not set."""
 
     def set(self, key: str, value: str) -> None:
         """Sets it."""

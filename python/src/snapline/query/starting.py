@@ -61,25 +61,24 @@ def start(
 ) -> SupervisedQuery:
     """Starts a streaming query with numbered checkpoints.
 
-    With an interval, state is durable at checkpoints only. After a failure the newest sound checkpoint is taken, and
-    the batches that the sink has since are run again into a sink that keeps nothing, one by one as they were; this
-    call returns when that is done and the query itself runs.
+    With an interval, state is durable at checkpoints only. After a failure the newest sound checkpoint is taken. Batches that the sink has since are run again, one by one
+    as they were, into a sink that keeps nothing. This call returns when that is done and the query itself runs.
 
     Args:
         writer: as for ``writer.start()``. Its option ``checkpointLocation`` says where the checkpoint folder is;
             without it, the folder is that of the query's name below ``config.directory``, or below what the session
             sets.
-        config: when checkpoints are taken, and what becomes of them. None: what the session sets under
+        config: when checkpoints are taken, and how long they are kept. None: as the session sets under
             ``spark.snapline.execution.checkpointing.``.
         path: as in ``writer.start(path)``.
         table: as in ``writer.toTable(table)``.
-        state_backend: where this query's working state is, alone or with other settings of its stores. None, and what
-            it leaves out: as the session has it.
+        state_backend: the place of this query's working state, alone or with other settings of its stores. None, and
+            settings that it leaves out: as the session has them.
         checkpoint_storage: where this query's state is kept; None: as the session has it. With
             ``JobManagerCheckpointStorage`` there are no checkpoints, and no interval: a restart strategy goes on from
             what the driver holds, as long as there is the driver.
         restore: number of the checkpoint to begin with; None: the newest that is sound, where one is needed.
-        restart: whether a failed query starts again by itself; None: it does not.
+        restart: the strategy by which a failed query starts again; None: it does not.
         listeners: told of every checkpoint.
         from_savepoint: begin a new checkpoint folder with this savepoint. If it was begun with it before, the query
             goes on from what is there. Each operator gets the state of the one with its uid, or else of its kind and
@@ -94,7 +93,7 @@ def start(
         IncompatibleState: the folder holds state of another backend, storage or number of key groups; or query and
             savepoint have other operators, which are named.
         StateNotFound: there is no checkpoint of the number asked for.
-        CheckpointDamaged: no checkpoint is sound, or what a replay needs is missing.
+        CheckpointDamaged: no checkpoint is sound, or a file that a replay needs is missing.
         StreamingQueryException: a replayed batch failed.
     """
     session = writer._df.sparkSession
@@ -153,8 +152,8 @@ def find_location(options: Mapping[str, str], directory: str | os.PathLike[str] 
     """The checkpoint folder of a query.
 
     Args:
-        options: of its writer, with names in lower case.
-        directory: as set for its checkpoints; ``default``: for all queries of the session.
+        options: the writer's options, with names in lower case.
+        directory: the folder set for its checkpoints; ``default``: the one for all queries of the session.
 
     Raises:
         InvalidConfiguration: none is said, or more than one.

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class SupervisedQuery:
-    """Spark's streaming query, with checkpoints. What is not defined here is that of the query that runs now.
+    """Spark's streaming query, with checkpoints. All other attributes are those of the query that runs now.
 
     A thread of its own waits for the query to end, and starts it again as the restart strategy says.
     """
@@ -77,7 +77,7 @@ class SupervisedQuery:
 
     @property
     def recovery(self) -> RecoveryReport | None:
-        """What the last start, by hand or by the restart strategy, rebuilt from a checkpoint; None: nothing."""
+        """The report of the last start, by hand or by the restart strategy, that rebuilt state; None: none did."""
         return self._runs.report
 
     def awaitTermination(self, timeout: float | None = None) -> bool | None:  # Spark's name
@@ -94,7 +94,7 @@ class SupervisedQuery:
         return None if timeout is None else ended
 
     def exception(self) -> Exception | None:
-        """What it failed with for good."""
+        """The error that ended it for good."""
         return self._failure
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Which checkpoint a recovery takes."""
+"""Chooses the checkpoint that a recovery takes."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class CheckpointChoice:
         self._files = files
 
     def numbers(self) -> list[int]:
-        """Of those that have a ``_metadata``, ascending."""
+        """The numbers of those that have a ``_metadata``, ascending."""
         return [number for number in folder_numbers(self._files) if self._files.exists(metadata_name(number))]
 
     def newest(self, oldest_batch: int = -1, prefer_checkpoint: bool = False) -> CheckpointMetadata | None:
-        """The newest that is sound; the damaged ones above it are set aside, but for savepoints. None: there is none.
+        """The newest sound one; the damaged ones above it are quarantined, but for savepoints. None: there is none.
 
         Args:
-            oldest_batch: those of batches below it are left alone, and not taken.
+            oldest_batch: checkpoints of batches below it are left alone, and not taken.
             prefer_checkpoint: savepoints are taken where there is nothing else.
 
         Raises:
@@ -62,7 +62,7 @@ class CheckpointChoice:
         return passed_over
 
     def by_number(self, number: int) -> CheckpointMetadata:
-        """The one asked for by hand; it is not set aside.
+        """The checkpoint that the user has named; it is not quarantined.
 
         Raises:
             StateNotFound: there is none of that number.

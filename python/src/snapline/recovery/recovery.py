@@ -31,9 +31,8 @@ class Recovery:
     entry put back -> journal removed -> the rest removed.
 
     A batch that was planned and not committed is run too, because the sink may have it already. Where the sink is known
-    to, the commit entry stays, and the query goes on with the next batch. Else the entry is taken away again: the real
-    sink runs the batch a second time, which makes that state again, or passes over it without running it, so
-    that without the first run its state would be nowhere.
+    to, the commit entry stays, and the query goes on with the next batch. Else the entry is taken away again. The real sink may run the batch a second time, which makes that state again.
+    Or it passes over the batch: without the first run its state would be nowhere.
     """
 
     def __init__(self, files: Files) -> None:
@@ -178,11 +177,11 @@ class Recovery:
         hidden, commits = self._in(_HIDDEN_OFFSETS), set(self._commits.batches())
         for batch in journal.hidden:
             if batch in hidden:
-                # What stands there of it by now is none of ours.
+                # An entry of it that exists by now is not ours.
                 commits.discard(batch)
                 self._replace(f"{_HIDDEN_OFFSETS}/{batch}", self._offsets.name(batch))
             if batch not in commits:
-                # Of a rename that was cut short, a checksum may be left: it would block Spark's entry.
+                # A rename that was cut short may have left a checksum: it would block Spark's entry.
                 self._files.delete(self._commits.name(batch))
                 self._clear_beyond(batch)
                 _log.info("Replaying batch %d of %d.", batch, journal.planned)
@@ -194,8 +193,7 @@ class Recovery:
                 self._files.delete(self._commits.name(batch))
 
     def _clear_beyond(self, batch: int) -> None:
-        """Later entries are hidden. What is there was written since by a driver that this one has taken over, at the
-        end of its last batch: Spark would go by it."""
+        """Later entries are hidden. An entry that exists was written since, by a driver that this one has replaced, at the end of its last batch. Spark would go by it."""
         for log in (self._offsets, self._commits):
             for stray in log.batches():
                 if stray > batch:

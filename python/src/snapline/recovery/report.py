@@ -1,4 +1,4 @@
-"""What a start had to rebuild."""
+"""The state that a start had to rebuild."""
 
 from __future__ import annotations
 

@@ -69,10 +69,10 @@ class StateRecovery:
         return self._choice.by_number(number).ref
 
     def run(self, chosen: CheckpointRef | None = None) -> RecoveryReport | None:
-        """What had to be rebuilt; None: nothing.
+        """The report of the state that had to be rebuilt; None: nothing had to.
 
         Args:
-            chosen: what to recover from; None: what is newest, if the state is behind.
+            chosen: the checkpoint to recover from; None: the newest, if the state is behind.
 
         Raises:
             StreamingQueryException: a replayed batch failed.
@@ -181,6 +181,6 @@ class StateRecovery:
 
 
 def _damage(failure: Exception) -> str | None:
-    """What it says of damage. Spark wraps what a task failed with: the message has the outermost text only."""
+    """The text about damage in a failure. Spark wraps the error of a task: the message has the outermost text only."""
     trace = getattr(failure, "_stackTrace", None) or ""
     return next((line.strip() for line in f"{failure}\n{trace}".splitlines() if _DAMAGED in line), None)

@@ -60,11 +60,11 @@ def create_savepoint(
     Args:
         checkpoint: the query's checkpointLocation.
         to: a folder that does not exist, or is empty.
-        number: of a numbered checkpoint; None: the newest state that is whole.
+        number: the number of a checkpoint; None: the newest complete state.
         format: ``canonical``: Parquet; ``native``: the files of Snapline's state store as they are.
-        in_flight: of a query with unaligned checkpoints, rows that wait may be in it; ``native`` only. Else their
-            state is refused.
-        progress: told what is written.
+        in_flight: whether in-flight data of a query with unaligned checkpoints may be in it; ``native`` only. If not,
+            state with such data is refused.
+        progress: gets a text for each state that is written.
 
     Raises:
         NotACheckpoint: ``checkpoint`` is none.
@@ -133,7 +133,7 @@ def metadata_of(
     stores: tuple[StoreVersion, ...],
     in_flight: tuple[int, ...],
 ) -> SavepointMetadata:
-    """What a savepoint of a state says of itself."""
+    """The metadata of a savepoint of a state."""
     return SavepointMetadata(
         id=str(uuid.uuid4()),
         format=format,

@@ -1,4 +1,4 @@
-"""What changed between two savepoints."""
+"""The changes between two savepoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which states Spark's own state stores can take over."""
+"""Tells the states that Spark's own state stores can take over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query has done after the state that is taken of it."""
+"""The batches of a query after the state that is taken of it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _log = logging.getLogger(__name__)
 
 
 def warn_of_later_batches(source: Files, batch: int) -> None:
-    """With an interval the newest state that is whole is that of the newest checkpoint, and the sink is ahead of it.
+    """With an interval the newest complete state is that of the newest checkpoint, and the sink is ahead of it.
 
     Args:
         source: the checkpoint folder.
-        batch: of the state; nobody has asked for this one.
+        batch: the batch of the state, which is not the one that was asked for.
     """
     newest = Log(source, COMMITS).newest()
     if newest is not None and newest > batch:

@@ -15,7 +15,7 @@ from snapline.format.members import BadMeta, count, items, need
 DEFAULT = "default"
 _OPERATOR_MARK = "$operator"
 _KINDS = ("hashed", "first", "every", "split", "union", "fixed")
-# Of a join: the order in which Spark's commit log has the ids of a partition's stores.
+# The stores of a join, in the order in which Spark's commit log has the ids of a partition.
 _JOIN_STORES = ("left-keyToNumValues", "left-keyWithIndexToValue", "right-keyToNumValues", "right-keyWithIndexToValue")
 
 
@@ -124,7 +124,7 @@ class OperatorLayout:
 
 
 def parse_operators(text: str) -> tuple[OperatorLayout, ...]:
-    """What the jar says."""
+    """The operators in the jar's answer."""
     return tuple(map(parse_operator, json.loads(text)))
 
 

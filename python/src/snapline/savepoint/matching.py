@@ -1,4 +1,4 @@
-"""Which operator of a query gets the state of which operator of a savepoint."""
+"""Matches operators of a query with those of a savepoint."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class RestoredOperator:
 
     Attributes:
         id: its number in the new plan.
-        layout: of the savepoint, where ``old`` is given; else of the query.
+        layout: the layout in the savepoint, where ``old`` is given; else that in the query.
         old: the operator whose state it gets; None: it begins empty.
-        planned: as the query has it; None: the query is not known.
+        planned: the operator as the query has it; None: the query is not known.
     """
 
     id: int
@@ -108,10 +108,10 @@ def match_operators(
     wanted: OperatorMap,
     allow_non_restored_state: bool,
 ) -> tuple[RestoredOperator, ...]:
-    """As the map says; then those of one uid; then those without one, by kind and columns, in their order.
+    """Matches as the map says; then operators of one uid; then those without one, by kind and columns, in their order.
 
     Args:
-        new: of the query.
+        new: the operators of the query.
 
     Raises:
         InvalidConfiguration: the map names an operator that is not there, or one twice.
@@ -141,11 +141,11 @@ def match_operators(
 
 
 class _Matching:
-    """What is still to be matched.
+    """The operators that are still to be matched.
 
     Attributes:
-        left_out: by hand.
-        doubtful: alike to others; ``doubts`` says so.
+        left_out: operators that the user has left out.
+        doubtful: operators that look like others; ``doubts`` says so.
     """
 
     def __init__(self, old: Sequence[OperatorLayout], new: Sequence[OperatorLayout]) -> None:

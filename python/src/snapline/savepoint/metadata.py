@@ -19,7 +19,7 @@ from snapline.savepoint.layout import OperatorLayout, parse_operator
 METADATA = "_metadata"
 # There while a savepoint is being written: what is left of one that was cut short can be told from other folders.
 UNFINISHED = "_unfinished"
-# What state is kept as: tables, or files of the store.
+# The forms of state: tables, or files of the store.
 CANONICAL = "canonical"
 NATIVE = "native"
 _NATIVE_NUMBER = 2
@@ -52,15 +52,15 @@ class SavepointMetadata:
 
     Attributes:
         id: made anew for each savepoint.
-        query: id of the query it was taken of.
-        checkpoint: the numbered checkpoint it was taken of; None: of the last batch.
+        query: the id of the query it was taken of.
+        checkpoint: the numbered checkpoint it was taken of; None: the last batch.
         offsets: text of the offset log's entry of its batch, and ``commit`` of the commit log's.
-        planned: of the batch after it, if it was planned and not committed: a sink may have it.
-        provider: class of the state store it was read with.
-        rows: by folder of a state, how many; a native savepoint has no such folders.
-        backend: of a native savepoint, the one whose files it has.
-        stores: of a native savepoint, those it has.
-        in_flight: numbers of the operators in whose stores rows wait.
+        planned: the entry of the batch after it, if that was planned and not committed: a sink may have it.
+        provider: the class of the state store it was read with.
+        rows: the number of rows, by folder of a state; a native savepoint has no such folders.
+        backend: the state backend whose files a native savepoint has.
+        stores: the stores that a native savepoint has.
+        in_flight: the numbers of the operators whose stores have in-flight data.
     """
 
     id: str

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NativeState:
-    """What was copied into a savepoint.
+    """The files that were copied into a savepoint.
 
     Attributes:
-        rows: by folder that a canonical savepoint has for a state, how many keys it has.
+        rows: the number of keys, by the folder that a canonical savepoint has for a state.
     """
 
     backend: str
@@ -90,8 +90,8 @@ def restore_state(
     """Writes the state of a checkpoint folder of files of another, or of a native savepoint.
 
     Args:
-        metadata: of the savepoint, or as one of the checkpoint would have it.
-        settings: of the new folder's entry in the offset log.
+        metadata: the metadata of the savepoint, or as one of the checkpoint would have it.
+        settings: the settings in the new folder's entry of the offset log.
         restored: the operators of the new folder.
         parallelism: number of partitions; None: as many as they had.
 

@@ -1,4 +1,4 @@
-"""Which parallelism a savepoint can be restored at."""
+"""Checks the parallelism at which a savepoint can be restored."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedQuery:
-    """What Spark writes down of a query when it plans its first batch.
+    """The files that Spark writes about a query when it plans its first batch.
 
     Attributes:
         files: the folder that it was told to write to, which is gone when the query has been restored.
@@ -34,7 +34,7 @@ class PlannedQuery:
     files: Files
 
     def spark_files(self, operator: OperatorLayout) -> dict[str, bytes]:
-        """What Spark wrote of an operator, by names relative to the folder."""
+        """The files that Spark wrote about an operator, by names relative to the folder."""
         return {name: self.files.read(name) for name in spark_files(self.files, (operator,), 0)}
 
 
@@ -54,6 +54,6 @@ def planned_query(
         # Without an entry of the batch Spark reads back no description of an operator.
         files.write_new(f"{OFFSETS}/0", offsets)
         mode, settings = field_of(writer._jwrite, "outputMode"), offsets.decode().split("\n")[1]
-        # What Spark has against the query it says as it would at the start.
+        # Spark refuses a query here with the error that it would raise at the start.
         text = java_savepoints(session).planned(writer._df._jdf, mode, settings, Path(folder).as_uri())
         yield PlannedQuery(parse_operators(str(text)), files)

@@ -39,12 +39,12 @@ def rescale_checkpoint(
         checkpoint: the query's checkpointLocation, of Snapline's state store.
         to: the new one: a folder that does not exist, or is empty.
         parallelism: number of partitions of the state there.
-        number: of a numbered checkpoint; None: the newest state that is whole.
-        keep_query_id: as for :func:`restore_savepoint`, and so is ``file_sink``.
-        progress: told what is done.
+        number: the number of a checkpoint; None: the newest complete state.
+        keep_query_id: see :func:`restore_savepoint`, which has ``file_sink`` too.
+        progress: gets a text for each step.
 
     Returns:
-        What a native savepoint of the state would say of itself, without its files.
+        The metadata that a native savepoint of the state would have, without its files.
 
     Raises:
         NotACheckpoint: ``checkpoint`` is none.

@@ -1,4 +1,4 @@
-"""What an operator looks like to who does not know it by name."""
+"""The shape of an operator, for a match without a name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from snapline.savepoint.layout import OperatorLayout
 
 
 def state_names(operator: OperatorLayout) -> set[str]:
-    """Those that people gave."""
+    """The names that users gave to states."""
     return {key.name for key in operator.states if not key.name.startswith("$")}
 
 
@@ -19,7 +19,7 @@ def shape_of(operator: OperatorLayout) -> Hashable:
         (store["name"], family["name"], _types(family["key"]), _types(family["value"]), family["multi"])
         for store in operator.json["stores"]
         for family in store["states"]
-        # Of a function: there or not, depending on what has happened to it.
+        # A family of a function's schemas: it exists only once a schema has changed.
         if not family["name"].startswith("$schema")
     ]
     return operator.name, tuple(sorted(states, key=repr))

@@ -19,14 +19,14 @@ Uids = Mapping[tuple[int, str, int], str]
 
 @dataclass(frozen=True)
 class CheckpointState:
-    """Where it is, and how to read it.
+    """The place of a state, and how to read it.
 
     Attributes:
         location: the checkpoint folder.
-        checkpoint: the numbered checkpoint; None: what the newest batch left.
-        version: of every store.
+        checkpoint: the numbered checkpoint; None: the state that the newest batch left.
+        version: the version of every store.
         planned: the batch after it, if it was planned and not committed.
-        uids: the attempt to read, by operator, store and partition; empty: whichever is the latest.
+        uids: the attempt to read, by operator, store and partition; empty: the latest.
     """
 
     location: str
@@ -41,7 +41,7 @@ class CheckpointState:
 
     @property
     def settings(self) -> str:
-        """What the query was set to, for the jar."""
+        """The query's settings, for the jar."""
         return self.offsets.text.decode().split("\n")[1]
 
     def table(self, session: SparkSession, operator: OperatorLayout, state: StateKey) -> DataFrame:

@@ -13,7 +13,7 @@ from snapline.savepoint.metadata import METADATA, UNFINISHED, SavepointFile, Sav
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Of files, by name: each read whole.
+# Reads each of the named files whole.
 Checksums = Callable[[list[str]], list[SavepointFile]]
 
 

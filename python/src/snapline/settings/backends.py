@@ -122,11 +122,11 @@ class StateBackendConfig:
     """None leaves a setting as it is, which is the default unless something else sets it.
 
     Attributes:
-        memory_per_executor: of RocksDB, for all stores of an executor; bytes, or text like ``"256m"``. 8m to
+        memory_per_executor: memory of RocksDB, for all stores of an executor; bytes, or text like ``"256m"``. 8m to
             1024g, default 128m.
         row_table_memory_fraction: share of the executor's heap for rows that changed or were read lately, for all
             stores of an executor. 0 to 0.8, default 0.2.
-        compression: of table files: ``lz4`` (default), ``zstd`` or ``none``.
+        compression: the compression of table files: ``lz4`` (default), ``zstd`` or ``none``.
         changelog: whether a version's changes are written beside the snapshots. Without, each version that has to be
             durable is a whole snapshot: fewer files to read at a restart, and a commit that waits for it. Default True.
         changelog_compression: ``lz4`` (default) or ``none``.

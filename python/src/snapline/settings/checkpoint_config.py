@@ -21,7 +21,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 class CheckpointingMode(str, Enum):
-    """What a recovery from a checkpoint promises.
+    """The promise of a recovery from a checkpoint.
 
     ``EXACTLY_ONCE``: state is as if each row had been counted once. ``AT_LEAST_ONCE``: partitions take their snapshots
     without waiting for one another, and rows of batches after the checkpoint may count twice in them.
@@ -32,7 +32,7 @@ class CheckpointingMode(str, Enum):
 
 
 class ExternalizedCheckpointRetention(str, Enum):
-    """What becomes of the newest checkpoints when the query ends."""
+    """The fate of the newest checkpoints when the query ends."""
 
     NO_EXTERNALIZED_CHECKPOINTS = "NO_EXTERNALIZED_CHECKPOINTS"
     DELETE_ON_CANCELLATION = "DELETE_ON_CANCELLATION"
@@ -47,7 +47,7 @@ _POLICIES = {
 
 
 class ChannelLimit(str, Enum):
-    """What happens where more rows wait than are allowed to."""
+    """The behaviour of a batch that begins with more in-flight data than is allowed."""
 
     ALIGN = "ALIGN"
     FAIL = "FAIL"
@@ -102,11 +102,11 @@ class CheckpointConfig:
         interval: from one trigger to the next; the first barrier after it is due is taken. None: every batch is
             durable before it counts as done, and no checkpoint is needed. From 10 ms.
         mode: ``EXACTLY_ONCE``, or ``AT_LEAST_ONCE``, which needs an interval.
-        timeout: after which a checkpoint that is not complete expires. From 10 ms.
+        timeout: the time after which a checkpoint that is not complete expires. From 10 ms.
         min_pause: least time between the end of a checkpoint and the next trigger. Implies one checkpoint at a time.
         max_concurrent_checkpoints: how many may be on their way at once.
         tolerable_failed_checkpoints: how many may fail in a row before the query fails.
-        externalized_checkpoint_retention: what becomes of the newest checkpoints when the query ends. Unlike Flink's,
+        externalized_checkpoint_retention: the fate of the newest checkpoints when the query ends. Unlike Flink's,
             the default keeps them: a Spark query is stopped and started again on its checkpoint folder all the time.
         num_retained: how many complete checkpoints are kept.
         incremental: whether a checkpoint names table files of earlier ones instead of uploading all of its own. None:
@@ -119,18 +119,18 @@ class CheckpointConfig:
             ``checkpointLocation``.
         prefer_checkpoint_for_recovery: whether a recovery passes over checkpoints taken with ``savepoint=True`` as long
             as there is another, even if they are newer.
-        forced: whether what cannot be replayed exactly is warned of instead of refused.
+        forced: whether a query that cannot be replayed exactly is warned of instead of refused.
         file_merging: whether the stores of an executor put their snapshots' handles into one file for each checkpoint.
         file_merging_max_file_size: bytes of handles in such a file; or a text like ``"64m"``. 1m to 1g, default 32m.
         unaligned: whether rows for which a keyed function has no time before a barrier wait in its state, and are
             processed first in the next batch. For ``EXACTLY_ONCE``, and queries whose state is of keyed functions only.
         aligned_checkpoint_timeout: with ``unaligned``, the time for the rows of a batch, since it was planned; as with
             Flink, the barrier then overtakes them. From 1 ms, default 1 s.
-        max_channel_bytes: of rows that may wait in a partition; or a text like ``"1g"``. 1m to 1t, default 256m.
-        max_channel_rows: how many rows may wait in a partition. Default 10 million.
-        max_batches_behind: of how many batches rows may wait in a partition. Default 100.
-        at_channel_limit: what a batch does whose partition begins with more than one of the three: ``ALIGN`` takes the
-            time for all rows, ``FAIL`` fails the query.
+        max_channel_bytes: most bytes of rows that wait in a partition; or a text like ``"1g"``. 1m to 1t, default 256m.
+        max_channel_rows: most rows that wait in a partition. Default 10 million.
+        max_batches_behind: most batches of which rows wait in a partition. Default 100.
+        at_channel_limit: the behaviour of a batch whose partition begins with more than one of the three allows:
+            ``ALIGN`` takes the time for all rows, ``FAIL`` fails the query.
 
     Raises:
         InvalidConfiguration: a value is out of its range or contradicts another; the setting is named.

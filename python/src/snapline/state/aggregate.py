@@ -15,7 +15,7 @@ class ReduceFunction(ABC, Generic[In]):
 
     @abstractmethod
     def reduce(self, value1: In, value2: In) -> In:
-        """What stands for both; the first is what is stored."""
+        """The accumulator of both; the first is the stored one."""
 
 
 class AggregateFunction(ABC, Generic[In, Acc, Out]):
@@ -31,7 +31,7 @@ class AggregateFunction(ABC, Generic[In, Acc, Out]):
 
     @abstractmethod
     def get_result(self, accumulator: Acc) -> Out:
-        """What has been gathered."""
+        """The result of what was accumulated."""
 
     def merge(self, accumulator1: Acc, accumulator2: Acc) -> Acc:
         """One accumulator of two; needed only to merge namespaces."""

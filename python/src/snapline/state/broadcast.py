@@ -68,9 +68,9 @@ class ReadOnlyBroadcastState(Generic[K, V]):
 
 
 class BroadcastState(ReadOnlyBroadcastState[K, V]):
-    """What the side of the broadcast stream, and ``initialize_state``, may do: write too.
+    """The state for the side of the broadcast stream, and for ``initialize_state``: they may write too.
 
-    What is written has to follow from the broadcast rows alone, so that it comes out the same in all partitions.
+    Values must follow from the broadcast rows alone, so that they are the same in all partitions.
     """
 
     __slots__ = ("_changed", "_is_cleared")
@@ -121,7 +121,7 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
         self.remove(key)
 
     def changes(self) -> OperatorChanges | None:
-        """What the store has to do."""
+        """The changes for the store."""
         if not self._changed and not self._is_cleared:
             return None
         ops = [CLEAR] if self._is_cleared else []

@@ -47,7 +47,7 @@ class TtlClock:
             self.now = BEFORE_ALL if time.watermark is None or time.is_bounded else time.watermark
 
     def expiry(self) -> int:
-        """Of what is written now."""
+        """The expiry of a value that is written now."""
         base = self.now
         # The watermark of a first batch is the epoch: what lived from there would be gone with the second.
         if self._is_event and self._cursor.timestamp is not None and self._cursor.timestamp > base:

@@ -1,4 +1,4 @@
-"""What a function says about its states in ``open``. Checked when they are made."""
+"""The descriptors by which a function declares its states in ``open``. They are checked when they are made."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ValueStateDescriptor(StateDescriptor, Generic[T]):
     """One value per key (and namespace).
 
     Attributes:
-        type: of the value.
+        type: the type of the value.
         ttl: how long it lives.
         namespace: the type of namespaces, if there are any.
 
@@ -184,8 +184,8 @@ class MapStateDescriptor(StateDescriptor, Generic[K, V]):
     """A map per key (and namespace).
 
     Attributes:
-        key_type: of the map's keys.
-        value_type: of its values.
+        key_type: the type of the map's keys.
+        value_type: the type of its values.
         ttl: how long an entry lives.
         namespace: the type of namespaces, if there are any.
         entry: a column of the input: only the entries that the rows name there are read ahead, all others when they

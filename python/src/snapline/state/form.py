@@ -28,11 +28,11 @@ class Form:
 
     Attributes:
         exact: values of this very type are kept as they are.
-        take: from what a call was given to what is kept; None stays None.
-        give: from what is kept to what is handed out; None: what is kept cannot be changed, and is handed out itself.
-        own: from what is kept to what a function may change, whose result is kept by ``keep``.
-        keep: from what a function made of it to what is kept.
-        copy: of what a function is given beside it, if that could be kept in parts.
+        take: makes the kept value of one that a call was given; None stays None.
+        give: makes the value that is handed out; None: a kept value cannot be changed, and is handed out itself.
+        own: makes a value that a function may change, and that ``keep`` keeps.
+        keep: makes the kept value of one that a function has changed.
+        copy: copies the other argument of a function, if parts of it could be kept.
     """
 
     exact: type

@@ -104,7 +104,7 @@ class MapState(Generic[K, V]):
     def items(self) -> Iterator[tuple[K, V | None]]:
         """All entries, in no order; of a map that was not sent ahead page by page.
 
-        What is removed meanwhile is not shown any more, and what is put may not be.
+        An entry that is removed meanwhile is not shown, and one that is put may not be.
         """
         slot, give = self._cursor.slot, self._give
         if not self._cache.is_whole[slot]:

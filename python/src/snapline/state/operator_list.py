@@ -56,7 +56,7 @@ class OperatorListState(Generic[T]):
         self.update([])
 
     def changes(self) -> OperatorChanges | None:
-        """What the store has to do; the operator compares what is put with what it has."""
+        """The changes for the store; the operator compares them with the elements that it has."""
         first = 0 if self._is_rewritten else self._stored
         put = range(first, len(self._values))
         gone = range(len(self._values), self._stored)

@@ -1,4 +1,4 @@
-"""What a function says about its operator states, as the operator has to know it."""
+"""The operator states of a function, as the operator has to know them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class OperatorStateSpec:
     """One operator state as it is stored and sent.
 
     Attributes:
-        name: of the state; no two of a function have one, whatever their kind.
-        distribution: how it is spread.
+        name: the state's name; no two states of a function share one, whatever their kind.
+        distribution: how it is spread when the parallelism changes.
         key: the type of a broadcast state's keys.
         value: the type of values or elements.
         pickled: whether the values are pickles.

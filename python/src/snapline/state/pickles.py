@@ -92,7 +92,7 @@ def copy(value: Any) -> Any:
 
 
 def kept_form(pickled: bytes) -> Pickle | Held:
-    """What is kept of a value of the store."""
+    """The kept form of a value of the store."""
     return Held(pickle.loads(pickled)) if b"cloudpickle" in pickled else Pickle(pickled)
 
 
@@ -104,6 +104,6 @@ def dumps(kept: Any) -> bytes:
     try:
         return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     except _CANNOT:
-        # Of a class that came with the function, and is in no module here.
+        # The value's class came with the function, and is in no module here.
         found: bytes = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]
         return found

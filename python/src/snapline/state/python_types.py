@@ -1,6 +1,6 @@
-"""For type checkers: which types of Spark, as objects or as DDL text, are which types of Python in a state.
+"""For type checkers: the Python type of each type of Spark in a state, as an object or as DDL text.
 
-What is not here, such as structs, arrays and decimals with their digits, is `Any` to them.
+Other types, such as structs, arrays and decimals with their digits, are `Any` to them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from snapline.state.ttl import StateTtlConfig
 from snapline.state.types import StateType
 
 if TYPE_CHECKING:
-    # Of mypy and pyright themselves; at run time nobody needs them. A descriptor whose type is not known is one of Any.
+    # Mypy and pyright have these; at run time nobody needs them. A descriptor whose type is not known is one of Any.
     from typing_extensions import TypedDict, TypeVar
 
     T = TypeVar("T", default=Any)
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Out = TypeVar("Out", default=Any)
 
     class Options(TypedDict, total=False):
-        """What every descriptor may be given by name."""
+        """The keyword arguments of every descriptor."""
 
         ttl: StateTtlConfig | None
         namespace: StateType | None

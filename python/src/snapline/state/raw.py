@@ -19,7 +19,7 @@ class RawStateOutput(RawIOBase):
         self._parts: list[BytesIO] = []
 
     def start_new_partition(self) -> None:
-        """What is written from here on is another part."""
+        """Begins a new part."""
         self._parts.append(BytesIO())
 
     def writable(self) -> bool:
@@ -36,5 +36,5 @@ class RawStateOutput(RawIOBase):
         return self._parts[-1].write(data)
 
     def parts(self) -> list[bytes]:
-        """What was written."""
+        """The parts that were written."""
         return [part.getvalue() for part in self._parts]

@@ -74,7 +74,7 @@ class OwnedReducingState(ReducingState[T]):
         values = self._values
         before = values[slot]
         if before is not None:
-            # What the function changes in place is stored, even if it raises then.
+            # A change in place by the function is stored, even if it raises then.
             before = values[slot] = self._own(before)
             self._dirty[slot] = 1
             added = self._keep(self._reduce(before, self._own(added)))
@@ -174,7 +174,7 @@ class OwnedAggregatingState(AggregatingState[In, Acc, Out]):
         if kept is None:
             accumulator = self._own(self._take(self._create()))
         else:
-            # What the function changes in place is stored, even if it raises then.
+            # A change in place by the function is stored, even if it raises then.
             accumulator = values[slot] = self._own(kept)
             self._dirty[slot] = 1
         values[slot] = self._keep(self._add(self._copy(value), accumulator))

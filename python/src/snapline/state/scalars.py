@@ -26,9 +26,9 @@ class Never:
 
 
 def scalar(kind: t.DataType, zone: tzinfo | None, is_key: bool) -> tuple[type, Take] | None:
-    """The type whose values are taken as they are, and what makes others fit; None for types with parts.
+    """The type whose values are taken as they are, and the function that makes others fit; None for types with parts.
 
-    What makes values fit is never asked about None, and raises TypeError, ValueError or OverflowError.
+    The function never gets None. It raises TypeError, ValueError or OverflowError.
     """
     if isinstance(kind, t.LongType):
         return int, _integer(64)
@@ -148,7 +148,7 @@ def _datetime(value: Any) -> datetime:
 
 
 def _date(value: Any) -> date:
-    """Of a datetime the day that it shows, whatever its time zone."""
+    """The day that a datetime shows, whatever its time zone."""
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[D]").item()
     if not isinstance(value, date):

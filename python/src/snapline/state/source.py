@@ -31,7 +31,7 @@ def needs_index(expiry: int | None, stored: int | None) -> bool:
 
 
 class Changes(NamedTuple):
-    """What an epoch changed in one state, column by column.
+    """The changes of one state in an epoch, column by column.
 
     A value of None deletes a value state. ``ops``: of a list 0 append, 1 clear; of a map 0 put, 1 remove, 2 clear.
     ``created``: the index of expiries needs an entry. The last two only with a time to live.

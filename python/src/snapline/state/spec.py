@@ -16,12 +16,12 @@ class StateSpec:
     """One state as it is stored and sent.
 
     Attributes:
-        name: of the state.
+        name: the state's name.
         kind: value, list or map.
         key: the type of a map's keys.
         value: the type of values, elements or a map's values.
         pickled: whether the values are pickles.
-        ttl: how long they live.
+        ttl: how long values live; None: for ever.
         prefetch: whether it is read ahead.
         entry: the input column that names the entries to read ahead.
     """

@@ -10,7 +10,7 @@ from snapline.errors import InvalidConfiguration
 
 
 class UpdateType(Enum):
-    """What begins the time to live anew."""
+    """The accesses that begin the time to live anew."""
 
     ON_CREATE_AND_WRITE = "create-and-write"
     ON_READ_AND_WRITE = "read-and-write"
@@ -24,7 +24,7 @@ class StateVisibility(Enum):
 
 
 class TtlTime(Enum):
-    """Which clock counts.
+    """The clock that counts.
 
     ``PROCESSING_TIME`` is the time of the micro-batch. In ``EVENT_TIME`` a value lives from the time of the row or
     timer that wrote it, and has expired when the watermark reaches its end.
@@ -39,10 +39,10 @@ class StateTtlConfig:
     """How long a state lives; of a list each element, of a map each entry by itself.
 
     Attributes:
-        ttl: longer than a millisecond.
-        update_type: what begins it anew.
-        visibility: of what has expired and is still there.
-        time: which clock.
+        ttl: the time to live, longer than a millisecond.
+        update_type: the accesses that begin it anew.
+        visibility: whether an expired value that still exists is shown.
+        time: the clock that counts.
 
     Raises:
         InvalidConfiguration: the time is not positive, or an argument is of another type.

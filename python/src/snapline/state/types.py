@@ -81,7 +81,7 @@ def check_order(kind: DataType, found: str) -> None:
 
 
 def _unequal(kind: DataType) -> str | None:
-    """What has several bytes for one value."""
+    """The part of a type whose equal values may differ in bytes."""
     return _part(kind, lambda leaf: _collated(leaf) or _without_order(leaf))
 
 

@@ -44,7 +44,7 @@ class BroadcastInput:
 
 @dataclass(frozen=True)
 class BroadcastStream:
-    """What ``broadcast`` gives."""
+    """A broadcast stream, made by ``broadcast``."""
 
     df: DataFrame
     input: BroadcastInput
@@ -57,9 +57,9 @@ def broadcast(df: DataFrame, *descriptors: MapStateDescriptor, order_by: str | S
     ``order_by``, then by all other columns from the left, then by their bytes.
 
     Args:
-        df: of few rows a micro-batch: they are collected on the driver, as for a broadcast join.
-        descriptors: of the broadcast states.
-        order_by: columns.
+        df: a DataFrame with few rows a micro-batch: they are collected on the driver, as for a broadcast join.
+        descriptors: the descriptors of the broadcast states.
+        order_by: columns of the DataFrame.
 
     Raises:
         InvalidConfiguration: it is no DataFrame of classic Spark, there is no descriptor or one that cannot be, or

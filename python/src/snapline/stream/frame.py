@@ -1,4 +1,4 @@
-"""What has to be known of a DataFrame."""
+"""Facts about a DataFrame."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class KeyedStream:
         """Reduces the rows of each key: the function makes one row of what it has and a new one.
 
         Args:
-            function: of two rows; it gives a row, tuple or dict with the columns of the input.
+            function: takes two rows; it gives a row, tuple or dict with the columns of the input.
             emit: the reduced row for each row, as Flink does, or once ``per_batch`` for each key of a micro-batch.
             uid: as of :meth:`process`.
         """
@@ -137,7 +137,7 @@ class KeyedStream:
         """Aggregates the rows of each key.
 
         Args:
-            function: of the rows.
+            function: aggregates the rows.
             result_type: the columns of its result, which come after those of the key. A dict or a row goes into them
                 by name, a tuple or a list by position. If it is one column, the result is its value.
             accumulator_type: the type of the accumulator in the store.

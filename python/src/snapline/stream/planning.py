@@ -30,12 +30,12 @@ class ProcessPlan:
     """A keyed process, checked.
 
     Attributes:
-        job: for the workers.
+        job: the workers' part.
         result: the columns of the result, then one struct per side output.
         sides: the names of the side outputs, that of late rows last.
         late_output: the side output of late rows, if they have one.
         output_event_time: the column of the result that carries the watermark on.
-        parallelism: of a function without a key.
+        parallelism: the number of partitions of a function without a key.
         uid: the name by which a restore finds the operator.
     """
 

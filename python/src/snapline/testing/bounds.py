@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bounds:
-    """What bounds chunks and epochs; the settings of the real operator are larger."""
+    """Bounds of chunks and epochs; the settings of the real operator are larger."""
 
     chunk_rows: int = 10_000
     max_keys: int = 200_000

@@ -1,4 +1,4 @@
-"""What a function put out."""
+"""The output of a function."""
 
 from __future__ import annotations
 

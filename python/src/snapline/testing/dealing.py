@@ -1,4 +1,4 @@
-"""What becomes of operator state when the parallelism changes, without Spark."""
+"""Redistributes operator state when the parallelism changes, without Spark."""
 
 from __future__ import annotations
 

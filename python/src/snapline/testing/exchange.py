@@ -34,7 +34,7 @@ TIMERS = "$timers"
 
 @dataclass
 class BatchResult:
-    """What one micro-batch gave."""
+    """The results of one micro-batch."""
 
     output: list[pa.RecordBatch] = field(default_factory=list)
     metrics: dict[str, float] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Exchange:
         operator_states: StoredOperatorStates,
     ) -> None:
         self._operator_states = operator_states
-        # What is left of a scan over all keys, and whether there is one.
+        # The rest of a scan over all keys; None: there is no scan.
         self._keys_left: list[Any] | None = None
         self._schemas = schemas
         self._states = states
@@ -69,7 +69,7 @@ class Exchange:
         self._result = BatchResult()
 
     def held(self) -> int:
-        """What the worker said last."""
+        """Bytes that the worker holds, as it said last."""
         return self._held
 
     def run(self, chunks: Iterable[Chunk]) -> None:
@@ -113,7 +113,7 @@ class Exchange:
             raise InternalError(f"a frame of kind {frame.kind} out of order.", "report it.")
 
     def answer(self, frame: Frame) -> Frame | None:
-        """FETCHED; None for a scan that is given up. The store is as it was when the epoch began."""
+        """FETCHED; None for a scan that the worker closes. The store is as it was when the epoch began."""
         meta = frame.meta
         request = meta["request"]
         if meta["what"] == "keys":

@@ -47,21 +47,21 @@ class KeyedTestHarness:
     """One partition of a keyed process; owns its store, which :meth:`close` gives back.
 
     Every micro-batch opens a fresh copy of the function, as Spark's tasks do, and goes through the same conversions,
-    caches and loops: what is kept in attributes of the function is gone with the micro-batch here too.
+    caches and loops: attributes of the function are gone with the micro-batch here too.
 
     Args:
-        function: what is tested.
+        function: the function to test.
         key: the columns of the key.
-        schema: of the rows.
+        schema: the schema of the rows.
         output: the schema of what the function yields.
         event_time: the column that is the time of a row; rows at or before the watermark are late and dropped.
         side_outputs: the tags that the function emits to.
         late_output: a side output for late rows.
-        time_zone: the session's.
+        time_zone: the session's time zone.
         path: a folder for a RocksDB; without it the state is in memory.
         broadcast: the broadcast stream of a KeyedBroadcastProcessFunction: ``BroadcastInput.of(schema, descriptor)``.
-        bounds: of chunks and epochs.
-        link: how the worker is reached; in this process and thread by default.
+        bounds: the bounds of chunks and epochs.
+        link: the way to the worker; by default it runs in this process and thread.
 
     Raises:
         InvalidConfiguration: the function, its states or an argument cannot be.

@@ -74,9 +74,9 @@ class Operator:
         """One micro-batch, through a worker of its own.
 
         Args:
-            rows: as tuples.
-            time: of the batch; of a bounded one all timers are due.
-            link: makes the link, given what answers a FETCH.
+            rows: the rows, as tuples.
+            time: the time of the batch; all timers of a bounded one are due.
+            link: makes the link, given the function that answers a FETCH.
             broadcast: rows of the broadcast stream, in the order of all partitions.
         """
         is_keyed = self._job.plan.kind.is_keyed
@@ -134,7 +134,7 @@ class Operator:
             if not found:
                 break
             taken, left = found[: self._bounds.chunk_rows], found[self._bounds.chunk_rows :]
-            # Of timers of one time some may be left: up to here the store has none any more.
+            # Some timers of one time may be left: up to here the store has none any more.
             through = min(taken[-1][0], left[0][0] - 1) if left else taken[-1][0]
             for timer in taken:
                 self.store.delete(TIMERS, timer)

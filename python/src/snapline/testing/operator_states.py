@@ -59,7 +59,7 @@ class StoredOperatorStates:
         return sorted(found, key=lambda entry: repr(entry[0]) if spec.key is not None else entry[0])
 
     def frames(self) -> Iterator[Chunk]:
-        """What is sent first of all; of a function without operator state nothing."""
+        """The first frames; none for a function without operator state."""
         waiting = [(i, entry) for i, spec in enumerate(self._specs) for entry in self.entries(spec)]
         while self._specs:
             now, waiting = waiting[: self._limit], waiting[self._limit :]

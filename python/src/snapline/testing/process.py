@@ -34,20 +34,19 @@ from snapline.worker.job import Job
 class ProcessTestHarness:
     """The partitions of a function of ``snapline.process`` or ``snapline.connect``.
 
-    Every micro-batch opens a fresh copy of the function in each partition, as Spark's tasks do: what is kept in
-    attributes of the function is gone with the micro-batch here too.
+    Every micro-batch opens a fresh copy of the function in each partition, as Spark's tasks do: attributes of the function are gone with the micro-batch here too.
 
     Args:
-        function: what is tested.
-        schema: of the rows.
+        function: the function to test.
+        schema: the schema of the rows.
         output: the schema of what the function yields.
         parallelism: number of partitions.
         broadcast: the broadcast stream: ``BroadcastInput.of(schema, descriptors...)``.
         event_time: the column that is the time of a row.
         side_outputs: the tags that the function emits to.
-        time_zone: the session's.
-        bounds: of chunks.
-        link: how the worker is reached; in this process and thread by default.
+        time_zone: the session's time zone.
+        bounds: the bounds of chunks.
+        link: the way to the worker; by default it runs in this process and thread.
 
     Raises:
         InvalidConfiguration: the function, its states or an argument cannot be.
@@ -113,7 +112,7 @@ class ProcessTestHarness:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """What counters and gauges came to, added up over partitions and micro-batches."""
+        """The values of counters and gauges, added up over partitions and micro-batches."""
         return self._collected.metrics
 
     def process_batch(
@@ -164,7 +163,7 @@ class ProcessTestHarness:
         )
 
     def rescale(self, parallelism: int) -> None:
-        """What a savepoint and its restore at another parallelism (or the same) do to the state."""
+        """Changes the state as a savepoint and its restore at another parallelism (or the same) do."""
         specs = self._plan.job.plan.operator_states
         before = [{spec.name: op.operator_states.entries(spec) for spec in specs} for op in self._partitions]
         self._partitions = self._make_partitions(parallelism)

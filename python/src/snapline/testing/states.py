@@ -33,7 +33,7 @@ class StoredState:
         return self._store.get(self.spec.name, key)
 
     def read_ahead(self, first: int, keys: Sequence[Any]) -> list[Part]:
-        """What travels with the chunk in which these slots begin."""
+        """The state that travels with the chunk in which these slots begin."""
         if self.spec.entry is not None:
             return []
         found = [(first + i, self.get(key)) for i, key in enumerate(keys)]

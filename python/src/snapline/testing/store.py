@@ -34,7 +34,7 @@ class Store(ABC):
 
     @abstractmethod
     def families(self) -> list[str]:
-        """Those that have keys."""
+        """The states that have keys."""
 
     @abstractmethod
     def close(self) -> None:

@@ -14,7 +14,7 @@ from snapline.worker.zoned import to_naive, to_zoned
 
 
 def from_batch(batch: pa.RecordBatch, kind: BatchType) -> Any:
-    """What ``process_batch`` is given. Time stamps of pandas and polars are naive, in the session's time zone."""
+    """The batch for ``process_batch``. Time stamps of pandas and polars are naive, in the session's time zone."""
     if kind == "arrow":
         return batch
     columns = [

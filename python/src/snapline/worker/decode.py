@@ -19,7 +19,7 @@ Decoder = Callable[[pa.Array], list[Any]]
 
 
 def decoder(kind: pa.DataType, *, as_key: bool = False) -> Decoder:
-    """What turns arrays of this type into lists.
+    """The function that turns arrays of this type into lists.
 
     Time stamps become naive datetimes in the time zone of their type; ``fold`` tells the halves of a doubled hour.
     As keys, values are hashed, and equal to those of the same bytes only: see ``snapline.state.form``.

@@ -1,4 +1,4 @@
-"""Python values into Arrow columns. What does not fit is told with column, type and value."""
+"""Python values into Arrow columns. An error about a value names column, type and value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WRONG = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeErro
 
 
 def encoder(kind: pa.DataType) -> Encoder:
-    """What turns lists into arrays of this type; it raises one of many errors if a value does not fit."""
+    """The function that turns lists into arrays of this type; it raises one of many errors if a value does not fit."""
     types = pa.types
     if types.is_integer(kind):
         return _integers(kind)

@@ -100,7 +100,7 @@ class Connection:
     def __init__(self, infile: BinaryIO, outfile: BinaryIO) -> None:
         self._infile = infile
         self._outfile = outfile
-        # What the operator sent before it saw a FETCH; at most the two chunks that may be under way.
+        # Frames that the operator sent before it saw a FETCH; at most the two chunks that may be under way.
         self._waiting: deque[Frame] = deque()
 
     def read(self) -> Frame:

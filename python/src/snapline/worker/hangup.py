@@ -62,7 +62,7 @@ class HangupWatch:
 
 
 def descriptor_of(stream: BinaryIO) -> int | None:
-    """Of a worker's connection; None if Spark's stream does not tell it, as without its daemon."""
+    """The socket of a worker's connection; None if Spark's stream does not tell it, as without its daemon."""
     try:
         return stream.fileno()
     except UnsupportedOperation:

@@ -1,4 +1,4 @@
-"""What a task needs to know beyond the SETUP frame; pickled on the driver."""
+"""Everything a task needs to know beyond the SETUP frame; pickled on the driver."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Job:
     Attributes:
         plan: the function.
         key_names: the key's columns.
-        input_columns: of the rows.
-        columns: of the result, without those of the side outputs.
+        input_columns: the columns of the rows.
+        columns: the columns of the result, without those of the side outputs.
         side_outputs: the names of the tags that the function may emit to.
         event_time: the column that ``ctx.timestamp()`` shows, if there is one.
-        broadcast_columns: of the rows of the broadcast stream.
+        broadcast_columns: the columns of the broadcast stream's rows.
     """
 
     plan: FunctionPlan

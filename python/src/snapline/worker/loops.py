@@ -1,4 +1,4 @@
-"""What the three process methods have in common."""
+"""The parts that the three process methods have in common."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from snapline.worker.timers import Timers
 
 @dataclass(frozen=True)
 class Parts:
-    """What a task is made of."""
+    """The parts of a task."""
 
     job: Job
     function: Any

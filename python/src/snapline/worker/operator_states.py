@@ -30,7 +30,7 @@ _MAX_BYTES = 16 << 20
 
 
 class OperatorStates:
-    """What the operator sent of them, in handles; and what became of it, at the end."""
+    """The operator states that the operator sent, as handles, and their changes at the end."""
 
     def __init__(self, specs: Sequence[OperatorStateSpec], schemas: dict[int, pa.Schema], zone: tzinfo | None) -> None:
         self._specs = tuple(specs)

@@ -20,10 +20,10 @@ class Outputs:
     """Rows of the result and of the side outputs.
 
     Attributes:
-        rows: of the result, as ``taker`` takes them. A caller that appends one calls :meth:`flush_rows` when ``gauge``
+        rows: the rows of the result, as ``taker`` takes them. A caller that appends one calls :meth:`flush_rows` when ``gauge``
             says that they are full.
-        gauge: of these rows.
-        taker: of these rows.
+        gauge: the gauge of these rows' size.
+        taker: the taker of these rows.
     """
 
     def __init__(

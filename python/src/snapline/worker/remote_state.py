@@ -95,7 +95,7 @@ class RemoteState:
         while answered < len(keys):
             frame = self._ask(slot, keys[answered : answered + step])
             found += self._entries_of(frame)
-            # What is large comes in several answers.
+            # A large state comes in several answers.
             answered += frame.meta["answered"]
         return found
 

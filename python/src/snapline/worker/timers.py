@@ -18,7 +18,7 @@ Timer: TypeAlias = tuple[int, int, int]
 
 
 class Timers:
-    """What functions do to timers.
+    """The changes that functions make to timers.
 
     While a chunk of due timers is worked off, one that is registered within its bounds is fired with it: the operator
     has read the store past that time already.

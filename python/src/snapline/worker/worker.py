@@ -95,7 +95,7 @@ class Worker:
 
 
 class _Task:
-    """What exists between SETUP and END."""
+    """The objects between SETUP and END."""
 
     def __init__(self, job: Job, transport: Transport, setup: Frame) -> None:
         meta = setup.meta

@@ -15,7 +15,7 @@ def micros_of(times: pa.Array) -> Any:
     """Microseconds, in an array of numpy; where there is nothing, one of the others."""
     micros = times.cast(pa.int64())
     if micros.null_count:
-        # Whatever is farther away would have the clock looked up for years that no value is of.
+        # A time farther away would have the clock looked up for years that no value is of.
         micros = micros.fill_null(pc.min(micros).as_py() or 0)
     return micros.to_numpy()
 
@@ -27,7 +27,7 @@ def times_of(micros: Any, like: pa.Array, kind: pa.TimestampType) -> pa.Array:
 
 
 def to_naive(column: pa.Array) -> pa.Array:
-    """Time stamps with a time zone as the clock there shows them. Of a doubled hour nobody can tell the halves then."""
+    """Time stamps with a time zone as the clock there shows them. The halves of a doubled hour are then alike."""
     zone = zone_of(column.type.tz)
     micros = micros_of(column.cast(pa.timestamp("us", column.type.tz)))
     return times_of(micros if zone is None else WallClock(zone).local(micros)[0], column, pa.timestamp("us"))

@@ -4,17 +4,16 @@ import io.snapline.checkpoint.coordinator.CheckpointCoordinator
 import io.snapline.checkpoint.NamedFile
 import io.snapline.spark.protocol.{Alignment, CheckpointFolder}
 
-/** Which of a query's batches have run before, and how the tasks of each treat rows for which there is no time. Guarded
-  * by its owner.
+/** Knows the batches of a query that have run before, and how the tasks of each treat rows for which there is no time. Guarded by its owner.
   *
   * @param first
-  *   of batches that run for the first time
+  *   the alignment of batches that run for the first time
   */
 private[spark] final class BatchAlignment(folder: CheckpointFolder, first: Alignment) {
   private var replays = false
   private var unfinished = -1L
 
-  /** Of the batch that is run again. */
+  /** The alignment of the batch that is run again. */
   private var repeated: Alignment = Alignment.Aligned
 
   def replay(committed: Boolean): Unit = {
@@ -28,7 +27,7 @@ private[spark] final class BatchAlignment(folder: CheckpointFolder, first: Align
     repeated = if (unfinished < 0) Alignment.Aligned else again(committed = false)
   }
 
-  /** Where it was cut before it is cut again. */
+  /** The batch is cut again at the place where it was cut before. */
   private def again(committed: Boolean): Alignment =
     if (folder.mayHaveCuts) Alignment.Repeated(committed) else Alignment.Aligned
 
@@ -54,7 +53,7 @@ private[spark] final class BatchAlignment(folder: CheckpointFolder, first: Align
 private[spark] final class BaseCheckpoint(folder: CheckpointFolder) {
   private var restored: Option[Long] = None
 
-  /** Whose handles the stores' folders have by now. */
+  /** The checkpoint whose handles were copied into the stores' folders. */
   private var unmerged: Option[Long] = None
 
   def id: Option[Long] = restored

@@ -22,7 +22,7 @@ private[coordinator] final class BatchBarriers(
     requests: RequestBoard
 ) {
 
-  /** Of a batch that is run again to rebuild state. */
+  /** The barrier of a batch that is run again to rebuild state. */
   def replayed(batch: PlannedBatch): TaskBarrier = TaskBarrier(
     batch.run,
     replays = true,
@@ -36,10 +36,10 @@ private[coordinator] final class BatchBarriers(
     alignments.of(batch.batch, savepoint = false)
   )
 
-  /** Of the next batch: triggers a checkpoint at its end if one is due.
+  /** The barrier of the next batch. Triggers a checkpoint at its end if one is due.
     *
     * @param merged
-    *   handles of earlier runs may lie in merged files
+    *   whether handles of earlier runs may lie in merged files
     */
   def next(batch: PlannedBatch, coordinator: CheckpointCoordinator, merged: Boolean, nowMs: Long): TaskBarrier = {
     val isBarrier = !inMemory && !alignments.isUnfinished(batch.batch)

@@ -5,14 +5,12 @@ import io.snapline.checkpoint.coordinator.{Action, CheckpointCoordinator}
 import io.snapline.snapshot.format.VersionRef
 import io.snapline.spark.protocol.{HolderOrder, HoldersReport}
 
-/** Which executor holds the newest version of each store, and what it is asked for when no batch follows
-  * (docs/notes/004-checkpoints.md). Guarded by its owner.
+/** Knows the executor that holds the newest version of each store, and asks it for a snapshot when no batch follows (docs/notes/004-checkpoints.md). Guarded by its owner.
   *
-  * A version is known by the good end of the task that made it. Where two say so, nobody can tell whose output the sink
-  * has, and there is no such checkpoint.
+  * A version is known by the good end of the task that made it. Where two tasks say so, nobody can tell whose output the sink has, and there is no such checkpoint.
   *
   * @param savepoints
-  *   whether people's savepoints may be taken of them: where rows may wait, one is of a barrier that was aligned for it
+  *   whether user-triggered savepoints may be taken between batches. Where there may be in-flight data, a savepoint needs a barrier that was aligned for it
   */
 private[spark] final class BetweenBatches(savepoints: Boolean) {
   import BetweenBatches._
@@ -23,7 +21,7 @@ private[spark] final class BetweenBatches(savepoints: Boolean) {
   private var asked: Option[(Long, Map[StoreId, Holder])] = None
   private var pause = FirstPauseMs
 
-  /** Of another run nothing counts. */
+  /** A new run has begun: nothing of the old one counts. */
   def begun(): Unit = {
     version = 0
     holders = Map.empty
@@ -46,7 +44,7 @@ private[spark] final class BetweenBatches(savepoints: Boolean) {
     }
   }
 
-  /** Takes one when no batch has followed for a while, and gives up what is waited for in vain. */
+  /** Takes a checkpoint when no batch has followed for a while, and aborts one that waits in vain. */
   def ticked(coordinator: CheckpointCoordinator, nowMs: Long): Seq[Action] = {
     if (coordinator.lagging.exists(_.committedMs.exists(nowMs - _ >= pause)))
       take(coordinator, last = false, nowMs): Unit
@@ -61,7 +59,7 @@ private[spark] final class BetweenBatches(savepoints: Boolean) {
   def repeated(coordinator: CheckpointCoordinator, nowMs: Long): Seq[Action] =
     coordinator.repeated(FirstPauseMs, savepoints, nowMs)
 
-  /** Of one that was taken. A batch that began meanwhile makes the pause longer: a query whose batches come at such
+  /** A checkpoint between batches has ended. A batch that began meanwhile makes the pause longer: a query whose batches come at such
     * distances would have no other checkpoint.
     */
   def ended(completed: Boolean): Unit = pause = if (completed) FirstPauseMs else math.min(pause * 2, LongestPauseMs)

@@ -15,7 +15,7 @@ private[spark] final class BroadcastBoard {
     override def removeEldestEntry(eldest: JavaMap.Entry[(String, Long), Batch]): Boolean = size > Kept
   }
 
-  /** What is different from the partitions that reported before; empty if nothing is. A partition that reports again
+  /** The difference to the partitions that reported before, as a text; empty if there is none. A partition that reports again
     * replaces its first report.
     */
   def take(report: BroadcastReport): String = synchronized {

@@ -39,7 +39,7 @@ private[coordinator] final class CheckpointActions(
   }
 
   /** @param names
-    *   of the operators, by number
+    *   names of the operators, by number
     */
   def planned(names: Map[Long, String]): Unit = operators = names
 

@@ -152,7 +152,7 @@ final class CheckpointDriver private[coordinator] (
     }
   }
 
-  /** What became of a request: empty while it waits, `completed <number>`, or `failed <reason>`. */
+  /** The outcome of a request: empty while it waits, `completed <number>`, or `failed <reason>`. */
   def outcome(request: Long): String = loop.synchronized(requests.outcome(request))
 
   /** The checkpoints of this query since it was started, as JSON with the names of Flink's REST interface. */
@@ -170,7 +170,7 @@ final class CheckpointDriver private[coordinator] (
     * from it is done.
     */
   def end(how: String): Unit = {
-    // What becomes of the checkpoints of a query that another driver has is not for this one to say.
+    // Only the driver that has the query decides about its checkpoints.
     val ending = if (claim.lost.isEmpty) CheckpointDriver.ending(how) else Ending.Suspended
     loop.synchronized { this.ending = ending }
     if (ending == Ending.Suspended || ending == Ending.Finished) last.finish()

@@ -61,7 +61,7 @@ private[coordinator] final class CheckpointFiles(
   )
 
   /** @param reading
-    *   of the folder, from which the deletion follows
+    *   number of the reading of the folder from which the deletion follows
     */
   def delete(wanted: Action.Delete, reading: Int): Unit =
     if (durableBatches) {
@@ -88,11 +88,9 @@ private[coordinator] final class CheckpointFiles(
   }
 }
 
-/** What a query's coordinator wants deleted, in its order. One that fails holds up those behind it: they may name files
-  * that a `_metadata` which is still there names too.
+/** The deletions that a query's coordinator wants, in its order. One that fails holds up those behind it: they may name files that a `_metadata` which is still there names too.
   *
-  * Each belongs to a reading of the checkpoint folder: when it is read anew, what was wanted before is forgotten,
-  * because the new count knows nothing of it. Any thread.
+  * Each belongs to a reading of the checkpoint folder: when it is read anew, older deletions are forgotten, because the new count knows nothing of them. Any thread.
   */
 private[spark] final class Deletions(delete: Action.Delete => Unit, where: String) {
   private val log = LoggerFactory.getLogger(classOf[Deletions])
@@ -108,7 +106,7 @@ private[spark] final class Deletions(delete: Action.Delete => Unit, where: Strin
     read
   }
 
-  /** What was wanted until now follows from an older reading. The reader of the folder calls this once more, when it
+  /** The deletions wanted until now follow from an older reading. The reader of the folder calls this once more, when it
     * counts what it has read.
     */
   def forget(): Unit = synchronized {

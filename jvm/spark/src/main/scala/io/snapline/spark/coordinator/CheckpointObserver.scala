@@ -10,7 +10,7 @@ import io.snapline.checkpoint.history._
 /** Sees what becomes of one query's checkpoints. Called under the driver's lock: it must neither block nor throw. */
 private[spark] trait CheckpointObserver extends HistoryListener {
 
-  /** The query is registered. Before it nothing is to be told: the start may come to nothing. */
+  /** The query is registered. Nothing is told before: the start may fail. */
   def started(): Unit
 
   /** A run begins, the first or one after a failure. */

@@ -9,10 +9,9 @@ import io.snapline.spark.protocol.{Alignment, ChannelLimits}
 /** The settings of one query's checkpoints, as `snapline.start` gives them.
   *
   * @param settings
-  *   without `intervalMs`: every batch is durable by itself, and checkpoints are taken when somebody asks, and at the
-  *   first barrier of a run
+  *   the coordinator's settings. Without `intervalMs` every batch is durable by itself, and checkpoints are taken at the first barrier of a run and when a user triggers them
   * @param alignment
-  *   of batches that run for the first time
+  *   the alignment of batches that run for the first time
   */
 final case class CheckpointSpec(settings: CoordinatorSettings, alignment: Alignment = Alignment.Aligned) {
   def durableBatches: Boolean = settings.intervalMs.isEmpty
@@ -46,7 +45,7 @@ object CheckpointSpec {
   )
 
   /** @param json
-    *   of `CheckpointConfig.to_spec` in Python
+    *   the result of `CheckpointConfig.to_spec` in Python
     */
   def parse(json: String): CheckpointSpec = {
     val spec = JsonMethods.parse(json).extract[Members]

@@ -129,8 +129,7 @@ object Checkpointing {
     if (driver != null) session.sparkContext.setLocalProperty(TaskBarrier.Property, driver.planned(batch).text)
   }
 
-  /** A query is about to start on this checkpoint folder, and nothing is written yet. A plain start would form batches
-    * anew that the sink has, go on from state that is not there, or cut a batch elsewhere than its sink knows it.
+  /** A query is about to start on this checkpoint folder, and nothing is written yet. A plain start could plan batches anew that the sink has, go on from missing state, or cut a batch at another place than the sink has seen.
     */
   def starting(root: Path, configuration: Configuration): Unit =
     if (!drivers.containsKey(root.toString)) refuseLagging(root, configuration)
@@ -162,7 +161,7 @@ object Checkpointing {
   private[spark] def acknowledged(ack: Acknowledgement): Boolean =
     drivers.values.asScala.toSeq.map(_.acknowledged(ack)).contains(true)
 
-  /** What an executor has to do with the stores it holds. */
+  /** The orders for an executor about the stores it holds. */
   private[spark] def held(report: HoldersReport): Seq[HolderOrder] = {
     val all = drivers.values.asScala.toSeq
     all.flatMap(_.held(report)) ++ report.runs.filterNot(run => all.exists(_.isRunning(run))).map(HolderOrder.Forget)

@@ -12,11 +12,11 @@ import io.snapline.checkpoint.NamedFile
 /** One query's coordinator, and the lock that guards it: this object. Actions are carried out on one thread, in the
   * order of the events.
   *
-  * Spark's one thread for the messages of all queries takes the lock, so nobody asks storage for anything who holds it.
+  * Spark's one thread for the messages of all queries takes the lock, so no holder of it may use storage.
   * Owns the thread, which `end` ends.
   *
   * @param location
-  *   of the checkpoint folder, for the log
+  *   path of the checkpoint folder, for the log
   * @param prepare
   *   gets the actions under the lock; its result runs on the thread
   */

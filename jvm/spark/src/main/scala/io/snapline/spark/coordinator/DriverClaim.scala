@@ -11,7 +11,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.snapline.error.QueryTakenOver
 import io.snapline.storage.CheckpointStorage
 
-/** Which driver a checkpoint folder belongs to: the one that began last (docs/notes/013-two-drivers.md).
+/** The claim of one driver on a checkpoint folder, which belongs to the driver that began last (docs/notes/013-two-drivers.md).
   *
   * Owns the file `<number>_<id>` in `snapline/claims`, from `take` to `release`; a driver that dies leaves it. The
   * greatest number counts, and of two drivers that chose the same one the greater id: nothing rests on a file system
@@ -115,7 +115,7 @@ private[spark] object DriverClaim {
 /** The process that claims, so that a person and the next driver find it.
   *
   * @param startedMs
-  *   of the process: its number may be another's by now
+  *   start of the process in milliseconds since 1970: its number may be another's by now
   */
 private[spark] final case class ClaimHolder(application: String, host: String, pid: Long, startedMs: Long) {
   def json: String = {
@@ -124,7 +124,7 @@ private[spark] final case class ClaimHolder(application: String, host: String, p
     json.put("at", Instant.now().toString).toString
   }
 
-  /** Of another machine nobody knows. */
+  /** Whether the holder may live. Nobody knows that of a process on another machine. */
   def mayLive(other: JsonNode): Boolean = other.path("host").asText != host ||
     ClaimHolder.startOf(other.path("pid").asLong).contains(other.path("startedMs").asLong)
 }

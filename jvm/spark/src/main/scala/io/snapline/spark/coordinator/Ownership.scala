@@ -35,7 +35,7 @@ private[spark] final class BatchWatch {
   /** Called more often than once a second.
     *
     * @param nowNs
-    *   of a clock that nobody sets
+    *   nanoseconds of a monotonic clock
     */
   def isDue(batchRuns: Boolean, nowNs: Long): Boolean = {
     val paused = lastCall.exists(nowNs - _ > EveryNs)

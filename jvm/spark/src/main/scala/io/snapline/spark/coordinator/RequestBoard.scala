@@ -2,7 +2,7 @@ package io.snapline.spark.coordinator
 
 import scala.collection.mutable
 
-/** What became of the checkpoints that people asked for. Guarded by its owner. */
+/** The outcomes of user-triggered checkpoints. Guarded by its owner. */
 private[spark] final class RequestBoard {
   private val outcomes = mutable.LinkedHashMap.empty[Long, String]
   private val keepRows = mutable.Set.empty[Long]
@@ -19,7 +19,7 @@ private[spark] final class RequestBoard {
     lastRefused
   }
 
-  /** Whoever asked for a savepoint takes it with rows that wait. */
+  /** The requester of a savepoint takes it with in-flight data. */
   def mayKeepRows(request: Long): Unit = keepRows += request
 
   def keepsRows(request: Long): Boolean = keepRows(request)

@@ -40,7 +40,7 @@ class SnaplinePlugin extends SparkPlugin {
     override def receive(message: AnyRef): AnyRef = MessageCheck.refusal(message) match {
       case Some(what) =>
         log.warn(s"A message is refused that no executor of this version sends: its $what is not what it may be.")
-        // What asks for bytes or a comparison takes a text for the reason why there are none.
+        // A request for bytes or a comparison takes a text as the reason why there are none.
         if (message.isInstanceOf[Acknowledgement]) java.lang.Boolean.FALSE else s"the driver refuses the message: $what"
       case None => answer(message)
     }

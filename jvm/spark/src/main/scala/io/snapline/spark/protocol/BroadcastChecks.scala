@@ -2,14 +2,14 @@ package io.snapline.spark.protocol
 
 import io.snapline.error.{FunctionNotDeterministic, StorageFailure}
 
-/** What a partition's broadcast states came to in a micro-batch.
+/** The sums of a partition's broadcast states in a micro-batch.
   *
   * @param run
-  *   of the query
+  *   run id of the query
   * @param version
-  *   that the micro-batch makes
+  *   the version that the micro-batch makes
   * @param sums
-  *   by state: number of entries and checksum
+  *   number and checksum of the entries, by state
   */
 final case class BroadcastReport(
     run: String,

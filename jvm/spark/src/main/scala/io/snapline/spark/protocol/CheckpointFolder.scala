@@ -38,8 +38,7 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   /** Greatest number of a checkpoint, whole or not; 0 if there is none. */
   def highestId: Long = ids.lastOption.getOrElse(0L)
 
-  /** Checkpoints whose metadata is whole, oldest first, and its length. What is not whole never existed; what cannot be
-    * read for another reason is no less there, and its files are not to be taken for unnamed: that failure is thrown.
+  /** Checkpoints whose metadata is complete, oldest first, with the metadata's length in bytes. Skips incomplete metadata. Any other read error is thrown, so that files of an unreadable checkpoint are never treated as orphans.
     */
   def completed(): Seq[(CheckpointMetadata, Long)] = ids.flatMap { id =>
     try Some(CheckpointMetadata.read(storage, id))
@@ -114,7 +113,7 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
     }
   }
 
-  /** What a crash has left of such a copy is no file that anything builds on. */
+  /** Nothing builds on the part of such a copy that a crash has left. */
   private def copy(to: CheckpointStorage, ref: VersionRef, bytes: Array[Byte]): Unit = {
     val isThere =
       try {
@@ -227,19 +226,19 @@ private[spark] object CheckpointFolder {
   /** As the Python package names it: there from the first start with unaligned checkpoints on. */
   private[spark] val UnalignedMark = "unaligned"
 
-  /** Of the merged files of the query on this checkpoint folder. */
   /** Cut records of the query whose checkpoint folder is `root`. */
   def cutStorage(root: Path, configuration: Configuration): CheckpointStorage =
     new HadoopCheckpointStorage(new Path(new Path(root, Own), Cuts), configuration)
 
+  /** Merged files of the query whose checkpoint folder is `root`. */
   def mergedStorage(root: Path, configuration: Configuration): CheckpointStorage =
     new HadoopCheckpointStorage(new Path(new Path(root, Own), MergedFile.Folder), configuration)
 }
 
-/** What Spark's two logs say of one batch, as they stand there. */
+/** The entries of one batch in Spark's two logs, as they stand there. */
 private[spark] final case class LogEntries(offsets: String, commit: String) {
 
-  /** Of the batch after this one; 0 if there is none. A commit is a line with its format and one of JSON. */
+  /** The watermark of the batch after this one, in ms; 0 if there is none. A commit is a line with its format and one of JSON. */
   def watermarkMs: Long =
     commit.linesIterator.drop(1).nextOption().fold(0L) { json =>
       new ObjectMapper().readTree(json).path("nextBatchWatermarkMs").asLong(0)

@@ -2,7 +2,7 @@ package io.snapline.spark.protocol
 
 import io.snapline.error.StorageFailure
 
-/** What an executor asks of the driver's memory. Every message may come twice: its answer was lost.
+/** A request of an executor to the driver's memory. Every message may come twice: its answer was lost.
   *
   * Answers: `Append`, `Finish`, `Abandon` and `Delete` true or false, `Length` a Long (below zero: no such file),
   * `Read` bytes, `List` three arrays: names, lengths, and times of change in milliseconds since 1970; a text says why a

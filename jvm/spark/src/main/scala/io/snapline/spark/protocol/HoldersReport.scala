@@ -7,17 +7,16 @@ import io.snapline.snapshot.format.VersionRef
 /** A version that a task has made and that came to its good end, and whose changes nobody but its executor has. */
 final case class HeldStore(run: String, store: StoreId, ref: VersionRef)
 
-/** An executor says that it lives and what it holds, and asks what there is to do: the answer is an array of texts
-  * (HolderOrder).
+/** An executor reports that it lives and which stores it holds. The answer is an array of orders, as texts (HolderOrder).
   *
   * @param runs
-  *   of all it holds
+  *   runs of all stores that it holds
   * @param stores
-  *   what it has not said before. May come twice
+  *   stores that it has not reported before. May come twice
   */
 final case class HoldersReport(executor: String, runs: Seq[String], stores: Seq[HeldStore])
 
-/** What the driver answers to an executor that holds stores. As text: an executor that has our jar from `spark.jars`
+/** An order of the driver to an executor that holds stores. It travels as text: an executor that has our jar from `spark.jars`
   * can read answers of Java's own classes only.
   */
 sealed trait HolderOrder {

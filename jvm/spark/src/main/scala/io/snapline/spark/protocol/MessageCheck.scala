@@ -5,9 +5,7 @@ import scala.util.control.{NonFatal, NoStackTrace}
 import io.snapline.checkpoint.{Acknowledgement, Decline, StateHandle, StoreId}
 import io.snapline.snapshot.format.VersionRef
 
-/** What a message to the driver may hold, whoever sent it. Names in it become paths of files that are deleted, numbers
-  * become sizes of arrays, and a field that was missing when the message was deserialized is null. What passes may
-  * still be wrong: that is for the coordinator to see, who knows what it waits for.
+/** Checks the members of a message to the driver, which anybody may have sent. Names become paths of files that are deleted, and numbers sizes of arrays. A field that was missing when the message was deserialized is null. A message that passes may still be wrong: the coordinator sees that, for it knows the answers it waits for.
   */
 private[spark] object MessageCheck {
   import DriverMessage._

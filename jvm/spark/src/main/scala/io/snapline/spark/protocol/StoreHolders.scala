@@ -12,7 +12,7 @@ import io.snapline.snapshot.format.VersionRef
 import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener}
 
-/** Whoever can make a snapshot of the version that a store has committed last. */
+/** Makes a snapshot of the version that a store has committed last. */
 trait SnapshotSource {
 
   /** False: it holds another version by now, or a task has it. */
@@ -97,7 +97,7 @@ private[spark] final class StoreHolders(
       }
   }
 
-  /** What was answered is not asked for again. */
+  /** An order that was answered is not asked for again. */
   private def answered(entry: Entry): Unit = synchronized {
     if (entries.get((entry.held.run, entry.held.store)).contains(entry)) letGo(entry.held.run, entry.held.store)
   }

@@ -6,30 +6,28 @@ import org.apache.spark.TaskContext
 
 import io.snapline.error.InternalError
 
-/** What the driver decided about the micro-batch a task belongs to; it travels as a local property of the stream's
-  * thread.
+/** The driver's decisions about the micro-batch of a task. It travels as a local property of the stream's thread, as JSON.
   *
   * @param run
-  *   of the query: a thread that inherited the property has no part in it
+  *   run id of the query: a thread that inherited the property has no part in it
   * @param replays
   *   whether the batch rebuilds state, and a run of its own follows for the next one
   * @param interval
   *   whether changes may stay on the executor until the next checkpoint
   * @param checkpoint
-  *   to be taken of the version this batch makes
+  *   number of the checkpoint to take of the version that this batch makes
   * @param owed
-  *   to be taken of that version or a later one, by the stores of operators that may be ahead; `checkpoint` is for the
-  *   others
+  *   number of the checkpoint to take of that version or a later one, by the stores of operators that may be ahead; `checkpoint` is for the others
   * @param mayBeAhead
-  *   those operators
+  *   ids of those operators
   * @param awaited
   *   the oldest version that a checkpoint in progress is of: no `_metadata` names its files yet, and they are to stay
   * @param restore
   *   path of the `_metadata` this run goes on from
   * @param merged
-  *   whether handles of the query may lie in merged files, whatever it is set to now
+  *   whether handles of the query may lie in merged files, whatever its setting is now
   * @param alignment
-  *   what becomes of rows for which there is no time
+  *   the treatment of rows for which there is no time
   */
 final case class TaskBarrier(
     run: UUID,

@@ -15,7 +15,7 @@ import io.snapline.storage.HadoopCheckpointStorage
 /** One store's part in a checkpoint, from its commit to the acknowledgement.
   *
   * Acknowledges when the handle is durable and the task has ended well: of two attempts only one has its output in the
-  * sink, and its state is the one to keep. What a failed attempt uploaded stays, named by nobody, until clean-up.
+  * sink, and its state is the one to keep. Files that a failed attempt uploaded stay, named by nobody, until clean-up.
   */
 private[spark] final class TaskCheckpoint(
     query: String,

@@ -7,14 +7,14 @@ import io.snapline.spark.settings.SettingValues
 import io.snapline.state.heap.{HeapBackend, HeapMemory, HeapSettings}
 import io.snapline.state.rocksdb.RocksDbBackend
 
-/** Where the working state is, and where snapshots go. Sizes in bytes.
+/** The places of working state and of snapshots. Sizes in bytes.
   *
   * @param kind
-  *   as in the handle's meta
+  *   the backend's name, as in the handle's meta
   * @param driverMemory
   *   whether files are kept in the driver's memory
   * @param heapLimit
-  *   of all heap backends of an executor; 0: none
+  *   limit of all heap backends of an executor; 0: none
   * @param incremental
   *   whether a snapshot may name table files of an earlier one
   */

@@ -2,7 +2,7 @@ package io.snapline.spark.provider
 
 import io.snapline.snapshot.upload.{OwedCheckpoint, SnapshotListener}
 
-/** What a store has to do for checkpoints when its task commits.
+/** A store's duties for checkpoints when its task commits.
   *
   * @param now
   *   a snapshot of the version committed

@@ -14,7 +14,7 @@ import io.snapline.state.heap.HeapMemory
 import io.snapline.state.rocksdb.RocksDbMemory
 import io.snapline.state.rowtable.PageMemory
 
-/** What the stores of one query on this executor share of its merged files: what was read of them, and who writes them.
+/** The merged files of one query, as its stores on this executor share them: their content that was read, and their writer.
   */
 private[provider] final class ExecutorMerging(root: Path, configuration: Configuration, maxFileSize: Long) {
   private val storage = CheckpointFolder.mergedStorage(root, configuration)
@@ -37,8 +37,7 @@ private[provider] object ExecutorMerging {
     }
   }
 
-  /** One store's share, taken when it is first needed; whoever makes this closes it. What is being written then is
-    * still written.
+  /** One store's share, taken when it is first needed. Its maker closes it. A file that is being written then is still completed.
     */
   final class Share(root: Path, configuration: Configuration, settings: ProviderSettings) extends AutoCloseable {
     private val maxFileSize = settings.fileMerging.getOrElse(ProviderSettings.DefaultMergedFileSize)
@@ -60,7 +59,7 @@ private[provider] object ExecutorMerging {
   }
 }
 
-/** What all stores of a JVM share: memory and threads. Made by the first provider, never closed. */
+/** Memory and threads that all stores of a JVM share. Made by the first provider, never closed. */
 final class SharedResources private (settings: ProviderSettings) {
   lazy val native = new RocksDbMemory(settings.nativeMemory)
   val pages = new PageMemory(settings.tableMemory)

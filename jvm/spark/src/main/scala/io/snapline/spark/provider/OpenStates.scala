@@ -12,7 +12,7 @@ import io.snapline.snapshot.format.VersionRef
 import io.snapline.snapshot.store.OpenState
 import io.snapline.spark.protocol.DaemonSchedule
 
-/** Whoever has a state loaded that another store of the same partition may want next. */
+/** The owner of a loaded state that another store of the same partition may want next. */
 private[spark] trait StateOwner {
 
   /** Ends the owner, if it gives the state away; None: it does not hold it, or a task has it, or it cannot let go of it
@@ -61,7 +61,7 @@ private[spark] final class OpenStates(quietMs: Long = OpenStates.QuietMs) {
   def take(place: Place)(wanted: VersionRef => Boolean): Option[OpenState] = {
     val found = synchronized {
       touched = System.nanoTime()
-      // It stays until it is given up: Spark may be closing it.
+      // It stays until its owner releases it: Spark may be closing it.
       entries.get(place)
     }
     found.flatMap { entry =>
@@ -108,7 +108,7 @@ private[spark] object OpenStates {
     */
   private val QuietMs = 60000L
 
-  /** What an owner may take to let go of a state. */
+  /** The longest time for an owner to release a state. */
   val WaitMs = 5000L
 
   /** This executor's. */

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 import org.apache.spark.sql.types.{MapType, StructType}
 import org.apache.spark.unsafe.Platform
 
-/** Which columns of a state key are what Spark's shuffle hashed, as far as the key's encoder and the state's name tell.
+/** Finds the columns of a state key that Spark's shuffle hashed, as far as the key's encoder and the state's name tell.
   *
   * The operators do not tell a provider; this follows the layouts of Spark's state managers
   * (`StatePartitionKeyExtractorFactory`).

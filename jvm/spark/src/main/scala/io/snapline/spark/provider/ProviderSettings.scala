@@ -11,12 +11,12 @@ import io.snapline.keygroup.KeyGroups
 import io.snapline.snapshot.store.{SnapshotPolicy, StateSettings}
 import io.snapline.spark.settings.{WorkerLimits, SettingValues, UiSettings}
 
-/** What a provider is set to, read once when it is made. Sizes in bytes.
+/** The settings of a provider, read once when it is made. Sizes in bytes.
   *
   * @param nativeMemory
-  *   of RocksDB, for all stores of an executor
+  *   memory of RocksDB, for all stores of an executor
   * @param tableMemory
-  *   of the row tables, for all stores of an executor
+  *   memory of the row tables, for all stores of an executor
   * @param fileMerging
   *   greatest size of a file with handles of many stores; None: each handle is a file of its own
   */

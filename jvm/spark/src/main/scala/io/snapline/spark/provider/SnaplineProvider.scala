@@ -41,12 +41,12 @@ class SnaplineProvider extends SparkLineChecked with MaintainedProvider with Sup
   private var location: StateLocation = _
   private var restorePoint: Option[RestorePoint] = None
 
-  /** What Spark knows the state by that was loaded last, if that is not its own id. */
+  /** The id by which Spark knows the state that was loaded last, if that is not its own id. */
   private var knownAs: Option[String] = None
 
   private var wasLoaded = false
 
-  /** Its state was given up. Spark does not know, and may still look after it. */
+  /** Whether its state was released. Spark does not know, and may still maintain it. */
   @volatile private var isGone = false
 
   override def init(

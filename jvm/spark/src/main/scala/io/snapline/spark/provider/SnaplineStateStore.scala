@@ -76,7 +76,7 @@ private[spark] final class SnaplineStateStore(
   /** Rows of so many bytes are in the store that were not processed. */
   private[spark] def keepsInFlight(bytes: Long): Unit = inFlightBytes = bytes
 
-  /** What its commit made. */
+  /** The version that its commit made. */
   private[spark] def made: Option[VersionRef] = committed
 
   override def abort(): Unit = {
@@ -137,12 +137,12 @@ private[spark] final class SnaplineStateStore(
   override def toString: String = s"SnaplineStateStore[stateStoreId=$id, version=$version]"
 }
 
-/** What one task does with a version of a store.
+/** One task's use of a version of a store.
   *
   * @param knownAs
   *   the id that Spark knows the version by, if it is not the state's own
   * @param part
-  *   of a checkpoint, that the version is to take
+  *   the store's part in a checkpoint
   */
 private[provider] final case class StoreUse(
     version: Long,

@@ -13,7 +13,7 @@ import io.snapline.spark.protocol.CheckpointFolder
 import io.snapline.storage.HadoopCheckpointStorage
 
 /** Refuses a query whose settings do not fit the state of its checkpoint, before Spark has written anything: on the
-  * driver, from one file of one store. What this does not see, the stores refuse when they load.
+  * driver, from one file of one store. The stores refuse the rest when they load.
   */
 object StartCheck {
 

@@ -92,8 +92,7 @@ private[spark] final class StateFamilies(
     val stored = family.rows.descriptor
     val fits = stored.keyGroups == family.hasKeyGroups && stored.multi == family.multi
     val isDefault = family.name == StateStore.DEFAULT_COL_FAMILY_NAME
-    // Whoever reads one state of an operator with several declares the default state with the layout of that one, and
-    // does not use it.
+    // A reader of one state of an operator with several declares the default state with the layout of that one, and does not use it.
     if (!fits && (!isDefault || family.rows.keyCount > 0)) throw incompatible(family)
     if (isDefault) defaultUnfit = !fits
   }

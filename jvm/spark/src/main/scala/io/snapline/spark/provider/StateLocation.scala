@@ -58,8 +58,7 @@ private[spark] final class StateLocation(
   /** Where the handle of a checkpoint is. */
   def learn(handle: StateHandle): Unit = handle.merged.foreach(withMerged.learn(handle.ref, _, handle.handleBytes))
 
-  /** A query whose batches are durable has no handle that counts in a merged file. What reads from outside of queries
-    * cannot know which kind it reads.
+  /** A query whose batches are durable has no handle that counts in a merged file. A reader outside of queries cannot know which kind it reads.
     */
   def lookForMerged(barrier: Option[TaskBarrier]): Unit = mayBeMerged = barrier match {
     case Some(of) => of.merged || of.interval && settings.fileMerging.isDefined
@@ -97,7 +96,7 @@ private[spark] final class StateLocation(
     Pinned(handles.map(_.ref).toSet, handles.flatMap(_.files.map(_.storedName)).toSet)
   }
 
-  /** What a version that is not there means here. */
+  /** The error for a missing version, by its likely cause. */
   def missing(e: StateNotFound): SnaplineException =
     if (!settings.backend.driverMemory) e
     else if (files.list("").nonEmpty) {

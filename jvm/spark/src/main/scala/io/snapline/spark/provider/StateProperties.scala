@@ -5,10 +5,10 @@ import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 import io.snapline.error.IncompatibleState
 import io.snapline.snapshot.format.Origin
 
-/** What the state of a checkpoint stays with all its life: written into every file, and compared with what is set.
+/** The properties that a checkpoint's state keeps all its life. They are written into every file, and compared with the settings.
   *
   * @param backend
-  *   by its name in the files
+  *   the backend's name in the files
   */
 private[spark] final class StateProperties(conf: StateStoreConf, maxParallelism: Int, backend: String) {
   import StateProperties._

@@ -13,7 +13,7 @@ import io.snapline.state.RowCursor
   * A base class of the store, not a part of it: a row takes no step more.
   *
   * @param stamp
-  *   of the provider, which one task at a time holds
+  *   the provider's stamp, which one task at a time holds
   */
 private[provider] abstract class StoreRows(
     val provider: SnaplineProvider,

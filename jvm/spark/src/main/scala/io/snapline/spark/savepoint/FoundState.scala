@@ -7,15 +7,15 @@ import org.json4s.jackson.JsonMethods
 /** The state of a query as of one batch, in its checkpoint folder.
   *
   * @param checkpoint
-  *   the numbered checkpoint; None: what the newest batch left
+  *   the numbered checkpoint; None: the state that the newest batch left
   * @param version
-  *   of every store
+  *   the version of every store
   * @param offsets
   *   the batch's entry in the offset log, and `commit` that in the commit log
   * @param planned
   *   the entry of the batch after it, if that was planned and not committed
   * @param uids
-  *   the attempt to read; empty: whichever is the latest
+  *   the attempt to read; empty: the latest
   */
 private[savepoint] final case class FoundState(
     location: String,
@@ -29,7 +29,7 @@ private[savepoint] final case class FoundState(
     operators: Seq[OperatorLayout]
 ) {
 
-  /** What the query was set to when it wrote the state: the second line of the offset log's entry. */
+  /** The query's settings when it wrote the state: the second line of the offset log's entry. */
   def settings: String = offsets.split("\n")(1)
 
   def uidsOf(operator: Long, store: String): Map[Int, String] =

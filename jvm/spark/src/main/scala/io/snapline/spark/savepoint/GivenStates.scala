@@ -13,13 +13,12 @@ import io.snapline.state.FamilyDescriptor
 /** Rows of a family for one store, in the order of their keys. */
 private[savepoint] final case class GivenRows(family: FamilyDescriptor, rows: Seq[(Array[Byte], Array[Byte])])
 
-/** The states of an operator that are not spread by a key: small, and gathered by the driver, who says which partition
-  * gets what.
+/** The states of an operator that are not spread by a key: they are small. The driver gathers them and deals them to the partitions.
   *
   * @param everywhere
-  *   of every partition
+  *   rows for every partition
   * @param dealt
-  *   by partition
+  *   rows by partition
   */
 private[savepoint] final case class GivenStates(everywhere: Seq[GivenRows], dealt: Map[Int, Seq[GivenRows]]) {
   def of(partition: Int): Seq[GivenRows] = everywhere ++ dealt.getOrElse(partition, Nil)

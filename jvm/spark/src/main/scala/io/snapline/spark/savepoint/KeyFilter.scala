@@ -5,11 +5,11 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.types._
 
-/** What filters say of a state's key: the columns that have to equal a value. One that is not sure to mean the bytes of
+/** The conditions of filters on a state's key: columns that must equal a value. One that is not sure to mean the bytes of
   * the stored key is passed over, and left to Spark, which applies all filters to what is read.
   *
   * @param shown
-  *   the key's columns as people see them: [[StateColumns]]
+  *   the key's columns as users see them: [[StateColumns]]
   */
 private[savepoint] final class KeyFilter(family: FamilyLayout, shown: StructType, filters: Seq[Expression]) {
   private val values: Map[Seq[Int], Any] = filters.flatMap(bound).toMap

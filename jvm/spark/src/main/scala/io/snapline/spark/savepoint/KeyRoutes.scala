@@ -38,7 +38,7 @@ private[savepoint] final class KeyRoutes(operator: TargetOperator, encodings: En
     }
   }
 
-  /** Of rows that wait in a partition. */
+  /** The route of rows that wait in a partition. */
   def ofRows(rows: RowSchema, from: Int): UnsafeRow => Int = {
     val key = rows.key.getOrElse(
       throw new IncompatibleState(

@@ -66,7 +66,7 @@ object NativeSavepoints {
     * @param from
     *   a checkpoint or a native savepoint
     * @param version
-    *   of the stores in the new folder
+    *   version of the stores in the new folder
     * @param offsetMetadata
     *   the second line of the new folder's entry in the offset log
     * @param plan

@@ -10,8 +10,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import io.snapline.error.IncompatibleState
 import io.snapline.spark.operator.state.{OperatorMark, OperatorStateSpec, StateMigration}
 
-/** By which columns of its key each state of an operator is spread: Spark tells nobody, so this follows its state
-  * managers (`StatePartitionKeyExtractorFactory`). What it says is checked against every key that is read.
+/** Finds the columns of its key by which each state of an operator is spread. Spark tells nobody, so this follows its state managers (`StatePartitionKeyExtractorFactory`). Its answer is checked against every key that is read.
   */
 private[savepoint] final class Placements(
     operator: String,
@@ -59,7 +58,7 @@ private object Placements {
   private val Ttl = """\$ttl_(.+)""".r
 }
 
-/** Which partition the entries of one state belong to, for any number of partitions. */
+/** The partition that each entry of one state belongs to, for any number of partitions. */
 sealed trait Placement
 
 object Placement {

@@ -10,7 +10,7 @@ import io.snapline.error.StateNotFound
   * @param id
   *   its number there
   * @param layout
-  *   of the operator whose state it gets; if it begins `empty`, its own
+  *   layout of the operator whose state it gets; if it begins `empty`, its own
   */
 private[savepoint] final case class TargetOperator(
     id: Long,
@@ -27,10 +27,10 @@ private[savepoint] final case class StoreShare(
     targets: Seq[Int]
 )
 
-/** Who reads and writes what.
+/** The reads and writes of a restore.
   *
   * @param versions
-  *   of every store whose state is taken
+  *   versions of all stores whose state is taken
   */
 private[savepoint] final case class RestorePlan(operators: Seq[TargetOperator], versions: Seq[StoreVersion]) {
   private val byStore = versions.map(each => (each.id.operator, each.id.store, each.id.partition) -> each).toMap

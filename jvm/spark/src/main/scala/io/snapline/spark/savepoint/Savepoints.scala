@@ -32,7 +32,7 @@ object Savepoints {
   /** The state of a checkpoint folder, as [[FoundState.json]].
     *
     * @param number
-    *   of a checkpoint; 0: the newest state that is whole
+    *   number of a checkpoint; 0: the newest complete state
     */
   def find(session: SparkSession, checkpoint: String, number: Long): String =
     new StateFinder(session, checkpoint).find(if (number == 0) None else Some(number), readBack = true).json
@@ -180,7 +180,7 @@ object Savepoints {
   /** Writes one store of an operator, all its partitions, from tables in the order of the store's states.
     *
     * @param format
-    *   of the checkpoint: in format 2 a store says which attempt it made, and Spark's own names its files by it
+    *   format of the checkpoint: in format 2 a store names the attempt that it made, and Spark's own names its files by it
     * @return
     *   by partition, the uid of the version written
     */
@@ -230,10 +230,10 @@ object Savepoints {
     )
   }
 
-  /** Of files anywhere: length, CRC-32C and rows of each, as `length crc32c rows`, read by tasks.
+  /** Length, CRC-32C and number of rows of each file, as `length crc32c rows`, read by tasks.
     *
     * @param countRows
-    *   of Parquet files; false for files that may be damaged. What is not counted has none
+    *   whether to count the rows of Parquet files; false for files that may be damaged. Then there is no number
     */
   def checksums(session: SparkSession, files: java.util.List[String], countRows: Boolean): java.util.List[String] = {
     val configuration = new SerializableConfiguration(SessionInternals.hadoopConfiguration(session))

@@ -24,7 +24,7 @@ private[savepoint] final class StateFinder(session: SparkSession, checkpoint: St
   private val files = root.getFileSystem(configuration)
 
   /** @param number
-    *   of a checkpoint; None: the newest state that is whole
+    *   number of a checkpoint; None: the newest complete state
     * @param readBack
     *   whether each handle of a numbered checkpoint is read first, so that nothing is begun with one that names files
     *   that are gone
@@ -111,7 +111,7 @@ private[savepoint] final class StateFinder(session: SparkSession, checkpoint: St
 
   private lazy val folder = new CheckpointFolder(root, configuration)
 
-  /** Of checkpoints that have a `_metadata`. */
+  /** Numbers of the checkpoints that have a `_metadata`. */
   private def ids: Seq[Long] = {
     val own = new Path(root, CheckpointFolder.Own)
     list(own).flatMap(CheckpointMetadata.number).sorted.filter { id =>

@@ -37,7 +37,7 @@ final case class StoreLayout(name: String, families: Seq[FamilyLayout]) {
 
   def family(name: String): Option[FamilyLayout] = families.find(_.name == name)
 
-  /** What people call a state: Spark's operators name either the store or the family. */
+  /** The name of a state for users: Spark's operators name either the store or the family. */
   def nameOf(family: FamilyLayout): String =
     if (family.name == StateStore.DEFAULT_COL_FAMILY_NAME) name else family.name
 }
@@ -59,13 +59,13 @@ final case class OperatorLayout(
 ) {
   def store(name: String): Option[StoreLayout] = stores.find(_.name == name)
 
-  /** What it is called in messages. */
+  /** Its name in messages. */
   def title: String = s"operator $id (${uid.getOrElse(name)})"
 
   /** Whether it has this number, uid or name. */
   def isCalled(wanted: String): Boolean = wanted == id.toString || uid.contains(wanted) || wanted == name
 
-  /** Of its stores, in the order in which Spark's commit log has the ids of a partition. */
+  /** The names of its stores, in the order in which Spark's commit log has the ids of a partition. */
   def storesInCommits: Seq[String] = stores.map(_.name).sortBy(OperatorLayout.JoinStores.indexOf(_))
 }
 

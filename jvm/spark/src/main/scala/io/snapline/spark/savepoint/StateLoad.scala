@@ -57,7 +57,7 @@ private[savepoint] final class StateLoad(task: StoreTask, version: Long, paralle
   }
 
   private def store(partition: Int, rows: Iterator[Array[Byte]]): String = {
-    // What fails first is thrown: the failure of a close after it is a consequence.
+    // The first failure is thrown: the failure of a close after it is a consequence.
     implicit val closing: Using.Releasable[StateStoreProvider] = _.close()
     Using.resource(task.provider(partition)) { provider =>
       val store = provider.getStore(version - 1, None, forceSnapshotOnCommit = false, loadEmpty = true)

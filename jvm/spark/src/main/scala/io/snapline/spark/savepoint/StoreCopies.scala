@@ -20,10 +20,10 @@ import io.snapline.storage.{CheckpointStorage, HadoopCheckpointStorage}
 private[savepoint] final class StoreCopies(from: String, to: String, configuration: SerializableConfiguration)
     extends Serializable {
 
-  /** One task's. What is left of a failure lies in a folder that nobody takes for whole.
+  /** Copies the stores of one task. The rest of a failed copy lies in a folder that nobody takes for complete.
     *
     * @param stores
-    *   and which store each is to be there
+    *   each store to copy, and its place in the new folder
     */
   def run(stores: Seq[(StoreVersion, StoreId)]): Seq[CopiedVersion] = {
     val (source, target) = (new StoreFolders(from, configuration.value), new StoreFolders(to, configuration.value))

@@ -20,9 +20,9 @@ import io.snapline.state.ColumnFamily
   * @param to
   *   the new folder
   * @param version
-  *   of the stores there
+  *   version of the stores there
   * @param schemas
-  *   by operator and store, where Avro encoding looks up evolved schemas
+  *   evolved schemas for Avro encoding, by operator and store
   * @param keyless
   *   the states that are not spread by a key
   */

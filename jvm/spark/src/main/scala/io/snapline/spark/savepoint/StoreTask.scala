@@ -11,12 +11,12 @@ import org.json4s.JsonAST.JValue
 
 import io.snapline.checkpoint.StoreId
 
-/** What a task needs to open the stores of one name of an operator; travels to the executors.
+/** Everything a task needs to open the stores of one name of an operator; travels to the executors.
   *
   * @param checkpoint
   *   the folder of the query
   * @param schemas
-  *   where Avro encoding looks up evolved schemas
+  *   evolved schemas for Avro encoding
   */
 private[savepoint] final class StoreTask(
     checkpoint: String,
@@ -51,10 +51,10 @@ private[savepoint] final class StoreTask(
     }
 }
 
-/** Which version of which store is meant, where several attempts may have made it.
+/** A version of a store, and the attempt, where several may have made it.
   *
   * @param uid
-  *   None: the latest
+  *   the attempt; None: the latest
   */
 private[savepoint] final case class StoreVersion(id: StoreId, version: Long, uid: Option[String])
 

@@ -37,7 +37,7 @@ private[savepoint] final class StoredRows(
     folders.origin(store.id).flatMap(_.properties.get(StateProperties.Backend)).getOrElse(settings.backend.kind)
 
   /** @param families
-    *   of the version; good within the call
+    *   the families of the version; valid within the call
     */
   def reading[A](store: StoreVersion, local: File)(families: Seq[ColumnFamily] => A): A = {
     val (storage, written) = (folders.of(store.id), kind(store))

@@ -1,13 +1,13 @@
 package io.snapline.spark.settings
 
-/** What the Checkpoints tab keeps. Settings of the application; in the history server, those of the server.
+/** Bounds of the history that the Checkpoints tab keeps. Settings of the application; in the history server, those of the server.
   *
   * @param queries
-  *   whose checkpoints are shown; beyond them those that ended first are forgotten
+  *   most queries whose checkpoints are shown; beyond them those that ended first are forgotten
   * @param checkpoints
-  *   of one query
+  *   most checkpoints of one query
   * @param details
-  *   checkpoints, of all queries together, of which the figures of each partition are kept
+  *   most checkpoints, of all queries together, that keep the figures of each partition
   */
 final case class UiSettings(enabled: Boolean, queries: Int, checkpoints: Int, details: Int)
 

@@ -36,8 +36,7 @@ object WorkerLimits {
 
   val names: Set[String] = Set(MaxKeys, MaxBytes, ChunkRows, ArrowChunkRows, MaxPrefetch)
 
-  /** Of one row, or of one value of a state: a frame is one array, and so is a column of Arrow, which doubles as it
-    * grows.
+  /** Most bytes of one row, or of one value of a state. A frame is one array, and so is a column of Arrow, which doubles as it grows.
     */
   val MostBytes: Long = 256L << 20
 

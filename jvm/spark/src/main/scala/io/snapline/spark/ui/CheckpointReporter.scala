@@ -32,7 +32,7 @@ private[spark] final class CheckpointReporter(
   private var operators = Map.empty[Long, String]
   private var began = false
 
-  /** What has changed since it was told last. */
+  /** The changes since the last report. */
   private val untold = mutable.LinkedHashMap.empty[Long, () => CheckpointChanged]
 
   override def started(): Unit = synchronized {
@@ -79,7 +79,7 @@ private[spark] final class CheckpointReporter(
     work(post(CheckpointRestored(start, checkpoint, totals)))
   }
 
-  /** Nothing is told of a start that came to nothing. */
+  /** Nothing is told of a start that failed. */
   override def ended(how: Ending): Unit = synchronized {
     val now = System.currentTimeMillis()
     if (began) work(post(CheckpointingEnded(start, now, how.name)))
@@ -98,7 +98,7 @@ private[spark] final class CheckpointReporter(
 private[spark] object CheckpointReporter {
 
   /** @param id
-    *   of the start, and of no other
+    *   the id of the start, and of no other
     */
   final case class Start(id: String, folder: String, config: ConfigRecord)
 

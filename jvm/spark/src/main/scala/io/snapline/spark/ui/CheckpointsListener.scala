@@ -87,7 +87,7 @@ final class CheckpointsListener(store: KVStore, settings: UiSettings) extends Sp
     if (details.remove(key)) store.delete(classOf[PartitionsRecord], key)
   }
 
-  /** Those that run stay. */
+  /** Queries that run stay. */
   private def forgetQueries(): Unit =
     if (queries.size > settings.queries) {
       queries.filter(_._2.endedMs >= 0).minByOption(_._2.endedMs).foreach { case (start, kept) =>

@@ -7,8 +7,7 @@ import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
 import io.snapline.checkpoint.history.{CheckpointStatus, Percentiles}
 
-/** What the tab shows, as JSON with the members of Flink's REST interface, where a job is a start of a query and a
-  * subtask is a store of a partition. Each is None if what was asked for is not known.
+/** The tab's content as JSON with the members of Flink's REST interface, where a job is a start of a query and a subtask is a store of a partition. Each answer is None if its subject is not known.
   */
 final class CheckpointsRest(store: CheckpointsStore) {
   private val mapper = new ObjectMapper
@@ -26,7 +25,7 @@ final class CheckpointsRest(store: CheckpointsStore) {
   }
 
   /** @param offset
-    *   of the history, which begins with the newest
+    *   offset in the history, which begins with the newest
     */
   def statistics(id: String, offset: Int, length: Int): Option[ObjectNode] = find(id).map { query =>
     val json = mapper.createObjectNode()

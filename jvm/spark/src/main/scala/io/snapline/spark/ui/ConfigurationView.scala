@@ -6,7 +6,7 @@ import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.spark.ui.Html.Column
 import io.snapline.spark.ui.page.Request
 
-/** What the query was started with. */
+/** The settings that the query was started with. */
 private[ui] object ConfigurationView extends QueryView {
   override val name = "configuration"
   override val title = "Configuration"

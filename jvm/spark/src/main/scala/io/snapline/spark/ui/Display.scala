@@ -4,7 +4,7 @@ import java.time.format.DateTimeFormatter
 import java.time.{Instant, ZoneId}
 import java.util.Locale
 
-/** Figures as people read them, in the manner of Spark's own pages. What has no value yet is a dash. */
+/** Figures as people read them, in the manner of Spark's own pages. A figure without a value yet is a dash. */
 private[ui] object Display {
   val None = "-"
 

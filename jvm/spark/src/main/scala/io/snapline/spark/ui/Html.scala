@@ -79,7 +79,7 @@ private[ui] object Html {
 
   def notFound(what: String): Node = <div class="alert alert-warning" role="alert">{what}</div>
 
-  /** Of a query. */
+  /** The status of a query. */
   val Running = "RUNNING"
 
   private val ShortMessage = 100

@@ -8,11 +8,11 @@ import io.snapline.spark.ui.page.Request
 /** A table that is shown page by page and can be ordered by its columns, with links and one form: without scripts.
   *
   * @param id
-  *   of the table; its parameters begin with it
+  *   id of the table; its parameters begin with it
   * @param link
-  *   to the page with the parameters given instead of the table's own
+  *   makes the link to the page with the parameters given instead of the table's own
   * @param orders
-  *   what a value of the parameter `sort` orders by; the first is that of a page that does not say
+  *   orders by the value of the parameter `sort`; the first is the default
   */
 private[ui] final class PagedTable[T](
     id: String,

@@ -6,11 +6,10 @@ import org.apache.spark.util.kvstore.KVIndex
 
 import io.snapline.checkpoint.{Acked, PendingCheckpoint, StoreId}
 
-/** What each partition had to do for one checkpoint. The greatest thing the tab keeps, so it is kept for the newest
-  * checkpoints only.
+/** The figures of each partition for one checkpoint. It is the largest record of the tab, so it is kept for the newest checkpoints only.
   *
   * @param key
-  *   that of the checkpoint
+  *   key of the checkpoint
   */
 final case class PartitionsRecord(@(KVIndex @getter) key: String, operators: Seq[OperatorPartitions])
 
@@ -62,12 +61,12 @@ final case class OperatorPartitions(
 /** One store of one partition.
   *
   * @param startDelay
-  *   from the trigger to the snapshot: the batch itself, and what neither phase accounts for
+  *   time from the trigger to the snapshot: the batch itself, and all that neither phase accounts for
   * @param alignment
   *   from its snapshot to that of the last of the operator that has answered: what it waits at the barrier for the
   *   slowest
   * @param inFlightSize
-  *   of rows that had come and were not processed
+  *   bytes of in-flight data
   */
 final case class PartitionFigures(
     partition: Int,

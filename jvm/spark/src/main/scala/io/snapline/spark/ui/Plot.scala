@@ -122,7 +122,7 @@ private[ui] object Plot {
 
   private def coordinate(value: Double): String = "%.1f".formatLocal(Locale.US, value)
 
-  /** Of a stretch that is drawn as one point its greatest value: what was slow once must not be smoothed away. */
+  /** One point a stretch, with its greatest value: one slow checkpoint must not be smoothed away. */
   private[ui] def thinned(points: IndexedSeq[(Long, Long)]): IndexedSeq[(Long, Long)] =
     if (points.size <= MostPoints) points
     else (0 until MostPoints).map { i =>

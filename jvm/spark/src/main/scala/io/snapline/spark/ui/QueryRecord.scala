@@ -7,9 +7,7 @@ import org.apache.spark.util.kvstore.KVIndex
 import io.snapline.checkpoint._
 import io.snapline.checkpoint.history.{HistoryFigures, RestoredCheckpoint, Summary}
 
-/** The checkpoints of one start of a query: what `snapline.start` began, restarts included. What the tab shows is made
-  * of these records alone, so that it is the same in a live application and in the history server, which keeps them as
-  * JSON.
+/** The checkpoints of one call of `snapline.start`, restarts included. The tab is made of these records alone, so it is the same in a live application and in the history server, which keeps them as JSON.
   *
   * @param start
   *   names it, and no other start

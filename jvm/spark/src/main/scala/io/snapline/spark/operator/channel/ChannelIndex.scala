@@ -11,12 +11,12 @@ import org.json4s.JsonAST._
 
 import io.snapline.error.CheckpointDamaged
 
-/** What lies in a partition's channel: entry 0 of its family, as JSON (docs/FORMAT.md section 12).
+/** The content of a partition's channel: entry 0 of its family, as JSON (docs/FORMAT.md section 12).
   *
   * @param segments
   *   the oldest first
   * @param schemas
-  *   of rows that wait, by number
+  *   schemas of the rows that wait, by number
   */
 private[channel] final case class ChannelIndex(
     nextBlock: Long,
@@ -159,18 +159,18 @@ private[channel] final case class WaitingSegment(
   }
 }
 
-/** What one micro-batch showed a function beside its rows.
+/** The time and watermark of one micro-batch, as its function saw them.
   *
   * @param time
-  *   of the batch, ms
+  *   time of the batch, ms
   * @param watermark
   *   ms; None without one
   */
 final case class Segment(batch: Long, time: Long, watermark: Option[Long])
 
-/** What rows that wait are made of.
+/** The columns of rows that wait.
   *
   * @param key
-  *   where the key's columns stand, which say the partition of a row; None: nobody needs to know
+  *   positions of the key's columns, which decide the partition of a row; None: not known
   */
 private[spark] final case class RowSchema(columns: StructType, key: Option[Seq[Int]])

@@ -37,7 +37,7 @@ final class ChannelState private (store: StateStore, rows: RowSchema, exists: Bo
 
   private def key(number: Long): UnsafeRow = toKey(InternalRow(number))
 
-  /** What waits, the oldest first. */
+  /** The segments that wait, the oldest first. */
   def segments: Seq[Segment] = index.segments.map(_.segment)
 
   def rowCount: Long = index.segments.map(_.rowCount).sum

@@ -47,7 +47,7 @@ object Cuts {
     case None => new Unnoted(records)
   }
 
-  /** Nothing was noted of a batch that has not ended: an attempt that is given up may still run. */
+  /** Nothing was noted of a batch that has not ended: an attempt that Spark has abandoned may still run. */
   private final class Unnoted(records: CutRecords) extends Cuts {
     override private[operator] def whole(): Unit = records.write(CutRecord.Whole)
   }

@@ -6,11 +6,10 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.{UnsafeRow, XXH64}
 
-/** Finds again, in another order, the rows of a batch that waited at its end. Of rows that are equal the last ones do:
-  * all are counted before the first is asked about.
+/** Finds again, in another order, the rows of a batch that waited at its end. Among equal rows the last ones wait, so all rows are counted before the first is asked about.
   *
   * @param refuse
-  *   told how many of them are not there
+  *   gets the number of rows that are not there
   */
 private[operator] final class RowsThatWait(left: Seq[RowIdentity], refuse: Int => Unit) {
   private final class Count(var waiting: Int, var seen: Int)

@@ -13,7 +13,7 @@ import io.snapline.error.StateTooLarge
 import io.snapline.spark.protocol.{Alignment, CheckpointFolder, ChannelLimits, TaskBarrier}
 import io.snapline.spark.provider.SnaplineStateStore
 
-/** What a task may do about rows for which there is no time, as the driver has said for its micro-batch. */
+/** A task's way to cut its micro-batch, where there is no time for rows, as the driver has decided. */
 object TaskCuts {
   private val log = LoggerFactory.getLogger(getClass)
 

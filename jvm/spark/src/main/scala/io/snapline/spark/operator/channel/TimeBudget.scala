@@ -108,7 +108,7 @@ trait RowLimit {
     */
   def through(left: Int): Unit = ()
 
-  /** What the worker may be told to stop after, wherever it is; it processes one row at least. */
+  /** The milliseconds after which the worker stops, wherever it is. It processes one row at least. */
   def timeLeftMs: Option[Long] = scala.None
 
   /** Rows that were sent and not processed, in their order. */

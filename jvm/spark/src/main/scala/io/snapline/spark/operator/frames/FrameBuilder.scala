@@ -43,7 +43,7 @@ final class FrameBuilder(kind: Int) {
 object FrameBuilder {
   private val Extra = 1 << 12
 
-  /** What the longest array can hold. */
+  /** The length of the longest array. */
   private val Most = Int.MaxValue - (1L << 16)
 
   /** An output stream into one array, which is handed out without a copy. */

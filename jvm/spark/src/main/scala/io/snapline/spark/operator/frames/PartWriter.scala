@@ -135,7 +135,7 @@ final class ReadAhead {
   }
 
   def read(count: Int, size: Long): Unit = {
-    // What was read long ago counts less and less.
+    // Values that were read long ago count less and less.
     if (values > ReadAhead.Remembered) {
       values /= 2
       bytes /= 2

@@ -8,7 +8,7 @@ import org.json4s.jackson.JsonMethods
 
 import io.snapline.error.InternalError
 
-/** What travels between the operator and its worker; docs/notes/003-keyed-process.md is the authority. */
+/** The frames between the operator and its worker; docs/notes/003-keyed-process.md is the authority. */
 object WorkerFrame {
 
   // operator to worker

@@ -38,7 +38,7 @@ final class EpochKeys {
   }
 
   def clear(): Unit = {
-    // What a large epoch needed is not held for a small one.
+    // The table of a large epoch is not held for a small one.
     if (table.length > EpochKeys.Kept) {
       rows = new Array[UnsafeRow](1024)
       hashes = new Array[Int](1024)
@@ -74,7 +74,7 @@ private object EpochKeys {
   }
 }
 
-/** What a chunk begins, in the order of its rows: keys, or (key, entry) pairs. Knows the row each was first seen in, so
+/** The keys, or (key, entry) pairs, that a chunk begins, in the order of its rows. Knows the row each was first seen in, so
   * that a chunk can be cut where state no longer fits.
   */
 final class NewKeys {

@@ -22,7 +22,7 @@ final class KeyScan(
   private var at = 0
   private val page = new NewKeys
 
-  /** None: the worker wants no more. What it changed in the page before is in the store by now. */
+  /** None: the worker wants no more. Its changes of the page before are in the store by now. */
   def answer(request: WorkerFrame): Option[Array[ByteBuffer]] = {
     val exchange = exchanges(request.long("state").toInt)
     endEpoch()

@@ -25,7 +25,7 @@ final class OperatorState(index: Int, val spec: OperatorStateSpec, access: State
   private val toValue = OperatorState.stored(2, spec.valueType)
   private var sum = EntrySum.Empty
 
-  /** What the entries come to; only of a broadcast state, and only once they have been read. */
+  /** The number and checksum of the entries; only of a broadcast state, and only once they have been read. */
   def entrySum: EntrySum = sum
 
   def describe(frame: FrameBuilder): Unit = {
@@ -154,7 +154,7 @@ final class OperatorStates(specs: Seq[OperatorStateSpec], access: StateAccess) e
   def change(frame: WorkerFrame, part: Int): Unit =
     states(frame.id(part) - WorkerFrame.operatorChangesPart(0)).change(frame, part)
 
-  /** Of the broadcast states, by name. */
+  /** The sums of the broadcast states, by name. */
   def entrySums: Seq[(String, EntrySum)] =
     states.filter(_.spec.isBroadcast).map(state => state.spec.name -> state.entrySum)
 

@@ -4,14 +4,14 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.types._
 
-/** What may become of a state's type between two runs of a query: fields added if they may be null, fields removed,
+/** The changes of a state's type that are allowed between two runs of a query: fields added if they may be null, fields removed,
   * numbers widened without loss.
   */
 object SchemaChange {
 
   def isNone(old: StructType, now: StructType): Boolean = DataTypeUtils.sameType(old, now)
 
-  /** What stands against reading values of the old type as values of the new; each names field, old and new type. */
+  /** The reasons why values of the old type cannot be read as values of the new. Each names the field, and its old and new type. */
   def problems(old: DataType, now: DataType, path: String): Seq[String] = (old, now) match {
     case (o, n) if DataTypeUtils.sameType(o, n) => Nil
     case (o: StructType, n: StructType) =>

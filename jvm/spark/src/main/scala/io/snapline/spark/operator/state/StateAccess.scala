@@ -9,14 +9,14 @@ import org.apache.spark.sql.types.StructType
 import io.snapline.spark.operator.frames.{PartReader, PartWriter}
 import io.snapline.spark.settings.WorkerLimits
 
-/** What the exchange of every state of a task shares.
+/** The objects and limits that all states of a task share.
   *
   * @param schemaOf
   *   Arrow's schema of Spark's, in the session's time zone
   * @param maxPrefetch
-  *   entries of a list or map that are sent ahead at most
+  *   most entries of a list or map that are sent ahead
   * @param pageBytes
-  *   bytes of state that travel together
+  *   most bytes of state that travel together
   */
 final class StateAccess(
     val store: StateStore,

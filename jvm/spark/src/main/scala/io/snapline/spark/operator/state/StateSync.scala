@@ -11,7 +11,7 @@ import io.snapline.spark.settings.WorkerLimits
 /** Carries one state between the store and the worker. One task's, on its thread. */
 abstract class StateSync(val index: Int, val spec: StateSpec) {
 
-  /** What the worker is sent, and what it sends back; the columns of docs/notes/003-keyed-process.md. */
+  /** The columns sent to the worker and back, as in docs/notes/003-keyed-process.md. */
   def sent: StructType
   def changed: StructType
 
@@ -42,7 +42,7 @@ abstract class StateSync(val index: Int, val spec: StateSpec) {
 
   def close(): Unit
 
-  /** Of a value, an element or an entry. */
+  /** Checks the size of a value, an element or an entry, in bytes. */
   protected final def sized(bytes: Int): Int =
     if (bytes > WorkerLimits.MostBytes) throw WorkerLimits.tooLarge(s"a value of state ${spec.name}", bytes.toLong)
     else bytes

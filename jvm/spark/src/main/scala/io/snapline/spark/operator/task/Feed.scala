@@ -15,7 +15,7 @@ trait Feed {
   /** Rows that were taken from the source. */
   def taken: Long
 
-  /** Those that were not. */
+  /** The rows that were not taken. */
   def rest: Iterator[InternalRow]
 
   /** Whether the rest may go to another micro-batch: what comes before the rows must be sent, and a function that gets

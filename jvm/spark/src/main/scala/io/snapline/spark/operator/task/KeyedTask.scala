@@ -53,7 +53,7 @@ final class KeyedTask(
   private var emitted: java.util.Iterator[InternalRow] = java.util.Collections.emptyIterator()
   private var underWay = 0
 
-  /** Of those under way, the first so many are rows. */
+  /** The number of frames under way that hold rows; they are the first ones. */
   private var rowChunks = 0
   private var epochEnding = false
   private var ended = false
@@ -125,7 +125,7 @@ final class KeyedTask(
       case Ending => ()
     }
 
-  /** What the worker holds comes back first. */
+  /** Rows that the worker holds come back first. */
   private def stop(): Unit = {
     stopped = true
     if (feed.epochIsOpen) {

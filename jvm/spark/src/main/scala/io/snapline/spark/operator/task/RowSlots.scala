@@ -88,7 +88,7 @@ private final class SlotsByWord(word: InternalRow => Long, at: Int, keyOf: Inter
     }
 
   override def clear(): Unit = {
-    // What a large epoch needed is not gone through for a small one.
+    // The array of a large epoch is not walked for a small one.
     if (places.length > SlotsByWord.Kept) {
       words = new Array[Long](SlotsByWord.Least)
       places = new Array[Int](SlotsByWord.Least)

@@ -39,7 +39,7 @@ final class RowSource(source: Iterator[InternalRow]) extends Iterator[InternalRo
   }
 }
 
-/** What every partition of an operator gets of its broadcast stream in a micro-batch: the same rows in the same order.
+/** The rows of the broadcast stream that every partition of an operator gets in a micro-batch: the same rows in the same order.
   *
   * @param schema
   *   None: it has no broadcast stream
@@ -68,7 +68,7 @@ final class EarliestTime extends AccumulatorV2[Long, Long] {
   override def value: Long = earliest
 }
 
-/** Which rows are late, and what becomes of them. */
+/** Tells late rows, and diverts them. */
 final class LateRule(val isLate: InternalRow => Boolean, val divert: InternalRow => Unit)
 
 object LateRule {

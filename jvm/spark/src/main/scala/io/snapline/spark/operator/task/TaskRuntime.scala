@@ -118,7 +118,7 @@ final class TaskRuntime(
     timers.earliest(Timers.EventTime).exists(time => segment.watermark.exists(time <= _)) ||
       timers.earliest(Timers.ProcessingTime).exists(_ <= segment.dueProcessingTime)
 
-  /** Of the broadcast states, by name, once the worker has ended. */
+  /** The sums of the broadcast states, by name, once the worker has ended. */
   def entrySums: Seq[(String, EntrySum)] = operator.fold(Seq.empty[(String, EntrySum)])(_.entrySums)
 
   /** Removes what has expired by then; after the timers, so that they still see it. */

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 
 import io.snapline.spark.operator.channel._
 
-/** What a task hands on, and what it counted. */
+/** The rows that a task puts out, and its counts. */
 trait KeyedRows extends Iterator[InternalRow] {
   def epochs: Long
   def metrics: Map[String, Long]
@@ -80,7 +80,7 @@ final class TaskSegments(
 
   private def ownRows: Iterator[InternalRow] = cuts.again.fold(rows)(unlessTheyWait)
 
-  /** Of a batch that is cut again as it was before. The rows go through the channel, because the partition's may be
+  /** The rows of a batch that is cut again as it was before. The rows go through the channel, because the partition's may be
     * more than memory holds.
     */
   private def unlessTheyWait(waiting: RowsThatWait): Iterator[InternalRow] = {
@@ -123,7 +123,7 @@ final class TaskSegments(
     if (segment != own) channel.finished(segment)
   }
 
-  /** What there was no time for goes into the channel: it is durable with the state. */
+  /** Rows for which there was no time go into the channel. They are durable with the state. */
   private def stop(segment: Segment, processed: Long, rest: Iterator[InternalRow]): Unit = {
     hasStopped = true
     val isOwn = segment == own
@@ -160,6 +160,6 @@ final class TaskSegments(
 
 private object TaskSegments {
 
-  /** Of rows that are gone when the task ends. */
+  /** The segment of rows that are gone when the task ends. */
   private val Scratch = Segment(-1, 0, None)
 }

@@ -9,18 +9,18 @@ import io.snapline.spark.operator.state.{KeyedFamilies, KeyedFamily, KeyedSpec, 
 import io.snapline.spark.settings.WorkerLimits
 import org.apache.spark.sql.execution.streaming.state.snapline.GroupingKeys
 
-/** What every task of a keyed operator is told by the driver.
+/** Everything that the driver tells each task of a keyed operator.
   *
   * @param keyOrdinals
-  *   where the key's columns stand among the input's
+  *   positions of the key's columns among the input's
   * @param watermark
   *   ms; None without one, Long.MaxValue at the end of bounded input
   * @param eventTime
   *   the input column that carries the watermark
   * @param histories
-  *   of the states whose schema has changed in the life of the checkpoint
+  *   the schemas of states that have changed in the life of the checkpoint
   * @param partitions
-  *   of the operator; of a bounded table the task knows
+  *   the operator's number of partitions; for a bounded table the task knows it
   */
 final case class TaskSetup(
     spec: KeyedSpec,

@@ -3,12 +3,12 @@ package io.snapline.spark.ui.page
 import java.net.URLEncoder
 import java.nio.charset.StandardCharsets.UTF_8
 
-/** What a page was asked with.
+/** The request of a page.
   *
   * @param tab
-  *   where the tab's pages lie, without a slash at the end
+  *   path of the tab's pages, without a slash at the end
   * @param rest
-  *   where the tab's part of the REST interface lies
+  *   path of the tab's part of the REST interface
   */
 final case class Request(tab: String, rest: String, parameters: Map[String, String]) {
   def text(name: String): Option[String] = parameters.get(name)

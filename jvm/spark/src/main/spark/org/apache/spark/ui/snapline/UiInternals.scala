@@ -7,7 +7,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.SparkListenerEvent
 import org.apache.spark.util.kvstore.KVStore
 
-/** What only Spark's own packages may ask a context. */
+/** Members of a context that only Spark's own packages can reach. */
 object UiInternals {
   def hasUi(context: SparkContext): Boolean = context.ui.isDefined
 

@@ -10,7 +10,7 @@ private[snapline] final class WorkerProcess(process: ProcessHandle) {
 
 private[snapline] object WorkerProcess {
 
-  /** What Spark knows it by. */
+  /** Spark's handle of it. */
   type Handle = Int
 
   /** Found while it is known to run: later the number may be another process's. */

@@ -10,7 +10,7 @@ private[snapline] final class WorkerProcess(process: PythonWorkerHandle) {
 
 private[snapline] object WorkerProcess {
 
-  /** What Spark knows it by. */
+  /** Spark's handle of it. */
   type Handle = PythonWorkerHandle
 
   def of(handle: Handle): Option[WorkerProcess] = Some(new WorkerProcess(handle))

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{
   StatefulOperatorCustomMetric, StatefulOperatorCustomSumMetric
 }
 
-/** What a keyed operator shows in Spark's progress report, beyond what every stateful operator does. */
+/** The metrics of a keyed operator in Spark's progress report, beyond those of every stateful operator. */
 private[snapline] object KeyedMetrics {
 
   // The first four stand under the names of Spark's transformWithState.

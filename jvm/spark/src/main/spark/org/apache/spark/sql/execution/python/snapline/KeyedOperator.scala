@@ -21,14 +21,11 @@ import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.util.LongAccumulator
 
 /** The keyed operator. A kind of Spark's transformWithState in the eyes of its planner, which knows only its own
-  * stateful operators; what it runs is all its own. The node itself is [[KeyedProcessExec]], whose fields are those of
-  * a line of Spark.
+  * stateful operators; its execution is all its own. The node itself is [[KeyedProcessExec]], whose fields are those of a release line of Spark.
   *
-  * Of the two such operators of Spark it extends the one for the JVM, though it runs Python. A plan is copied a dozen
+  * It extends Spark's operator for the JVM and not the one for Python, though it runs Python. A plan is copied a dozen
   * times in each micro-batch, and every copy of the Python one resolves an encoder and registers its metrics: more than
-  * a quarter of the driver's time. Fields of encoders and processors are empty; the output is in `dataAttributes`, the
-  * order of a key's rows in `initialStateDataAttrs`, the broadcast stream, if there is one, in `initialState`, and the
-  * order of its rows in `initialStateGroupingAttrs`.
+  * a quarter of the driver's time. Fields of encoders and processors are empty. The output is in `dataAttributes`, the order of a key's rows in `initialStateDataAttrs`. The broadcast stream, if there is one, is in `initialState`, and the order of its rows in `initialStateGroupingAttrs`.
   */
 private[snapline] trait KeyedOperator extends TransformWithStateExec {
   def function: KeyedFunction
@@ -101,7 +98,7 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
     spec.keyed && eventTimeWatermarkForEviction.exists(newInputWatermark > _) && timeMode == TimeMode.EventTime() ||
       nextTimer.value <= System.currentTimeMillis() || waiting.value > 0
 
-  /** Of the batches before and of this one, those that have rows or timers left for the next; counted by the tasks. */
+  /** The number of batches, this one included, that have rows or timers left for the next; counted by the tasks. */
   private lazy val waiting: LongAccumulator = sparkContext.longAccumulator
 
   /** The earliest timer in processing time that is still to fire; the tasks name it. */
@@ -200,7 +197,7 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
 
   def workerMetrics: Map[String, SQLMetric] = pythonMetrics
 
-  /** Of a task that is through. */
+  /** Adds the figures of a task that has ended. */
   def reportStore(store: StateStore): Unit = {
     if (isStreaming) setStoreMetrics(store)
     setOperatorMetrics()

@@ -17,7 +17,7 @@ import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.classic.{DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** What the Python package calls. */
+/** The functions that the Python package calls. */
 object KeyedProcessApi {
 
   /** Whether the session has the extension: without its strategy Spark calls a keyed function an error of its own. */

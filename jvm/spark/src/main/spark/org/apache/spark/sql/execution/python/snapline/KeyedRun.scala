@@ -18,14 +18,14 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.TimeMode
 import org.apache.spark.util.{CompletionIterator, LongAccumulator}
 
-/** What the tasks of one micro-batch run.
+/** The work of the tasks of one micro-batch.
   *
   * @param artifact
-  *   whose files the Python workers see
+  *   the artifacts whose files the Python workers see
   * @param earliest
-  *   is told of timers in processing time that are still to fire
+  *   gets the earliest timer in processing time that is still to fire
   * @param waiting
-  *   is told how many batches have rows or timers that wait
+  *   gets the number of batches that have rows or timers that wait
   */
 private[snapline] final class KeyedRun(
     operator: KeyedOperator,
@@ -115,7 +115,7 @@ private[snapline] final class KeyedRun(
 
 private object KeyedRun {
 
-  /** What the plan of a micro-batch, with its watermarks and state filled in by Spark, has to tell its tasks. */
+  /** Makes the setup of the tasks from the plan of a micro-batch, in which Spark has filled in watermarks and state. */
   def setup(plan: KeyedOperator, conf: SQLConf): TaskSetup = {
     val input = plan.child.output
     val spec = plan.function.spec

@@ -117,7 +117,7 @@ private[snapline] object KeyedStateSchemas {
       "another name, or start the query with a new checkpoint."
   )
 
-  /** What the `statestore` reader is told of the states. */
+  /** The states as the `statestore` reader is told of them. */
   def variables(states: Seq[StateSpec]): Map[String, TransformWithStateVariableInfo] =
     states.map { state =>
       val kind = state.kind match {

@@ -122,7 +122,7 @@ private final class DuplexSocket(worker: PythonWorker) extends InputStream {
   private val pending = mutable.Queue.empty[ByteBuffer]
   private val in = ByteBuffer.allocate(1 << 18).limit(0)
 
-  /** What arrives while a frame is being written is kept here, up to a bound; then writing waits for the reader. */
+  /** Frames that arrive while one is being written are kept here, up to a bound; then writing waits for the reader. */
   private val arrived = mutable.Queue.empty[ByteBuffer]
   private var arrivedBytes = 0L
 

@@ -20,7 +20,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{OutputMode, StreamingQuery}
 import org.apache.spark.sql.types.StructType
 
-/** What only Spark's own packages may ask a session. */
+/** Members of a session that only Spark's own packages can reach. */
 object SessionInternals {
   def hadoopConfiguration(session: SparkSession): Configuration = session.sessionState.newHadoopConf()
 

@@ -4,5 +4,5 @@ package snapline
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.util.NextIterator
 
-/** What a change feed returns: (kind of change, key, value or null, batch id). The base class is private to Spark. */
+/** The rows of a change feed: (kind of change, key, value or null, batch id). The base class is private to Spark. */
 abstract class ChangeIterator extends NextIterator[(RecordType.Value, UnsafeRow, UnsafeRow, Long)]

@@ -9,7 +9,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.datasources.v2.state.metadata.StateMetadataPartitionReader
 import org.apache.spark.util.SerializableConfiguration
 
-/** What Spark wrote about the stateful operators of a checkpoint. */
+/** The files that Spark wrote about the stateful operators of a checkpoint. */
 object OperatorFiles {
 
   /** As of a batch, in order of their numbers; empty if the query has no state. */
