@@ -9,7 +9,8 @@ from snapline.inspect.files import Folder, StoredFile
 
 
 class ListedFiles:
-    """The reads of :class:`snapline.query.Files`, on a listing: a file that was not listed does not exist. Writes are refused."""
+    """The reads of :class:`snapline.query.Files`, on a listing: a file that was not listed does not exist. Writes are
+    refused."""
 
     def __init__(self, folder: Folder, files: Iterable[StoredFile]) -> None:
         self._folder = folder

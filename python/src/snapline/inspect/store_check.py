@@ -18,7 +18,8 @@ T = TypeVar("T")
 class StoreCheck:
     """A file that fails is noted in ``failures``, by path, and counts as missing in the store.
 
-    ``unnamed`` counts table files that no handle names: they have no checksum anywhere, and belong to an upload that is under way or was aborted.
+    ``unnamed`` counts table files that no handle names: they have no checksum anywhere, and belong to an upload that is
+    under way or was aborted.
     """
 
     def __init__(self, store: Store, progress: Callable[[StoredFile], None]) -> None:

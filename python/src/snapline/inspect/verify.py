@@ -37,7 +37,8 @@ class Verification:
         unnamed: table files that no handle names, and that therefore have no checksum.
         newest: the version the query would go on from; None before its first batch is done.
         newest_loadable: the newest it can go on from.
-        restart: the version at which a start begins, if state is stored at checkpoints only and may lag behind the logs; else None.
+        restart: the version at which a start begins, if state is stored at checkpoints only and may lag behind the
+            logs; else None.
         checkpoints: the numbered ones, ascending.
         subsumed: whether a query that runs has replaced checkpoints since it began.
     """

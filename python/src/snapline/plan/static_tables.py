@@ -42,7 +42,7 @@ def is_version_of_iceberg(table: str, options: Iterable[str]) -> bool:
 
 
 def _stays(version: Any) -> bool:
-    """Of Spark's ``TimeTravelSpec``. A version that is no number is the name of a branch or a tag."""
+    """A member of Spark's ``TimeTravelSpec``. A version that is no number is the name of a branch or a tag."""
     is_version = str(version.getClass().getSimpleName()) == "AsOfVersion"
     return not is_version or str(version.version()).isdecimal()
 

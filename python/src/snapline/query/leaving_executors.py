@@ -18,7 +18,7 @@ def warn_of_leaving_executors(settings: Mapping[str, str]) -> list[str]:
     """Logs a warning where a query with an interval may lose an executor although nothing fails.
 
     Args:
-        settings: of the session.
+        settings: the session's settings.
 
     Returns:
         The names of the settings that were warned of.

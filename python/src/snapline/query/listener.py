@@ -12,7 +12,8 @@ _log = logging.getLogger(__name__)
 
 
 class CheckpointListener:
-    """Override the methods of interest. They are called from a thread of the query, one at a time, in the order of numbers.
+    """Override the methods of interest. They are called from a thread of the query, one at a time, in the order of
+    numbers.
 
     ``checkpoint`` is an entry of ``history`` in :meth:`SupervisedQuery.checkpoints`. An error of a method is logged.
     """

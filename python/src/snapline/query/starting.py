@@ -61,8 +61,9 @@ def start(
 ) -> SupervisedQuery:
     """Starts a streaming query with numbered checkpoints.
 
-    With an interval, state is durable at checkpoints only. After a failure the newest sound checkpoint is taken. Batches that the sink has since are run again, one by one
-    as they were, into a sink that keeps nothing. This call returns when that is done and the query itself runs.
+    With an interval, state is durable at checkpoints only. After a failure the newest sound checkpoint is taken.
+    Batches that the sink has since are run again, one by one as they were, into a sink that keeps nothing. This call
+    returns when that is done and the query itself runs.
 
     Args:
         writer: as for ``writer.start()``. Its option ``checkpointLocation`` says where the checkpoint folder is;

@@ -31,7 +31,8 @@ class Recovery:
     entry put back -> journal removed -> the rest removed.
 
     A batch that was planned and not committed is run too, because the sink may have it already. Where the sink is known
-    to, the commit entry stays, and the query goes on with the next batch. Else the entry is taken away again. The real sink may run the batch a second time, which makes that state again.
+    to, the commit entry stays, and the query goes on with the next batch. Else the entry is taken away again. The real
+    sink may run the batch a second time, which makes that state again.
     Or it passes over the batch: without the first run its state would be nowhere.
     """
 
@@ -193,7 +194,8 @@ class Recovery:
                 self._files.delete(self._commits.name(batch))
 
     def _clear_beyond(self, batch: int) -> None:
-        """Later entries are hidden. An entry that exists was written since, by a driver that this one has replaced, at the end of its last batch. Spark would go by it."""
+        """Later entries are hidden. An entry that exists was written since, by a driver that this one has replaced, at
+        the end of its last batch. Spark would go by it."""
         for log in (self._offsets, self._commits):
             for stray in log.batches():
                 if stray > batch:

@@ -34,7 +34,8 @@ from snapline.worker.job import Job
 class ProcessTestHarness:
     """The partitions of a function of ``snapline.process`` or ``snapline.connect``.
 
-    Every micro-batch opens a fresh copy of the function in each partition, as Spark's tasks do: attributes of the function are gone with the micro-batch here too.
+    Every micro-batch opens a fresh copy of the function in each partition, as Spark's tasks do: attributes of the
+    function are gone with the micro-batch here too.
 
     Args:
         function: the function to test.

@@ -20,8 +20,8 @@ class Outputs:
     """Rows of the result and of the side outputs.
 
     Attributes:
-        rows: the rows of the result, as ``taker`` takes them. A caller that appends one calls :meth:`flush_rows` when ``gauge``
-            says that they are full.
+        rows: the rows of the result, as ``taker`` takes them. A caller that appends one calls :meth:`flush_rows` when
+            ``gauge`` says that they are full.
         gauge: the gauge of these rows' size.
         taker: the taker of these rows.
     """
