@@ -41,7 +41,7 @@ private[provider] object ExecutorMerging {
     * still written.
     */
   final class Share(root: Path, configuration: Configuration, settings: ProviderSettings) extends AutoCloseable {
-    private val maxFileSize = settings.fileMerging.getOrElse(ProviderSettings.DefaultMergedFileSize)
+    private val maxFileSize = settings.mergedFileSize
     private val key = (root, maxFileSize)
     private var taken: Option[ExecutorMerging] = None
 
