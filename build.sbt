@@ -56,8 +56,13 @@ lazy val spark = project
   .settings(
     name := "snapline-spark",
     libraryDependencies ++= Dependencies.sparkTest,
-    // What is compiled for one line of Spark is of no use to another.
+    // Classes compiled for one release line of Spark are of no use to another.
     target := baseDirectory.value / "target" / SparkLine.line,
+    Compile / resourceGenerators += Def.task {
+      val settings = (Compile / resourceManaged).value / "snapline" / "settings.json"
+      IO.copyFile(file("python/src/snapline/settings/table.json"), settings)
+      Seq(settings)
+    },
     Compile / unmanagedJars := Attributed.blankSeq(SparkLine.jars),
     Compile / unmanagedSourceDirectories ++=
       Seq("spark", s"spark-${SparkLine.line}").map((Compile / sourceDirectory).value / _),

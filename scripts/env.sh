@@ -100,7 +100,7 @@ run_sbt() {
 jar_inputs() {
   {
     echo "$SNAPLINE_SPARK"
-    find VERSION LICENSE build.sbt project jvm -name target -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 cksum
+    find VERSION LICENSE build.sbt project jvm python/src/snapline/settings/table.json -name target -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 cksum
   } | cksum
 }
 

@@ -10,12 +10,6 @@ from snapline import StateBackendConfig
 from snapline.errors import InvalidConfiguration
 from snapline.query import CheckpointConfig
 from snapline.settings.checks import check_settings
-from snapline.settings.names import (
-    UI_ENABLED,
-    UI_RETAINED_CHECKPOINTS,
-    UI_RETAINED_DETAILS,
-    UI_RETAINED_QUERIES,
-)
 
 
 def test_only_what_is_set_becomes_a_setting() -> None:
@@ -103,8 +97,12 @@ def test_settings_of_checkpoints_that_do_not_fit_are_refused_by_name(bad: dict[s
         check_settings({CHECKPOINTING + name: value for name, value in bad.items()})
 
 
+TAB = "spark.snapline.ui."
+
+
 def test_settings_of_the_tab() -> None:
-    check_settings({UI_ENABLED: "false", UI_RETAINED_CHECKPOINTS: "1000000", UI_RETAINED_DETAILS: "0"})
-    for name, value in {UI_ENABLED: "yes", UI_RETAINED_QUERIES: "0", UI_RETAINED_CHECKPOINTS: "many"}.items():
-        with pytest.raises(InvalidConfiguration, match=re.escape(name)):
-            check_settings({name: value})
+    good = {"enabled": "false", "retained-checkpoints": "1000000", "retained-details": "0"}
+    check_settings({TAB + name: value for name, value in good.items()})
+    for name, value in {"enabled": "yes", "retained-queries": "0", "retained-checkpoints": "many"}.items():
+        with pytest.raises(InvalidConfiguration, match=re.escape(TAB + name)):
+            check_settings({TAB + name: value})

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 from snapline.errors import InvalidConfiguration
 from snapline.settings.duration import format_duration
-from snapline.settings.kinds import ChoiceKind, DurationKind, FlagKind, Kind, NumberKind, PathKind, SizeKind
+from snapline.settings.kinds import Kind
 from snapline.settings.names import CHECKPOINTING, STORAGE_SETTINGS
+from snapline.settings.table import kind
 
-# CheckpointCoordinatorConfiguration.MINIMAL_CHECKPOINT_TIME of Flink.
-_MINIMAL = timedelta(milliseconds=10)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -54,44 +53,61 @@ class ChannelLimit(str, Enum):
 
 
 class _Setting(NamedTuple):
-    """`of_stores`: executors read it, when a query opens its stores. `optional`: it may be None, for not set."""
+    """A field as a setting of Spark.
+
+    Attributes:
+        name: below ``spark.snapline.execution.checkpointing.``.
+        enum: the type of the field's values, where they are words.
+        of_stores: whether executors read it, when a query opens its stores.
+        optional: whether the field may be None, for not set.
+    """
 
     name: str
-    kind: Kind
+    enum: type[Enum] | None = None
     of_stores: bool = False
     optional: bool = False
 
+    @property
+    def full(self) -> str:
+        return CHECKPOINTING + self.name
+
+    @property
+    def kind(self) -> Kind:
+        return kind(self.full)
+
+    def check(self, value: Any) -> Any:
+        checked = self.kind.check(self.full, value)
+        return checked if self.enum is None else self.enum(checked)
+
 
 _SETTINGS = {
-    "interval": _Setting("interval", DurationKind(_MINIMAL), optional=True),
-    "mode": _Setting("mode", ChoiceKind(CheckpointingMode)),
-    "timeout": _Setting("timeout", DurationKind(_MINIMAL)),
-    "min_pause": _Setting("min-pause", DurationKind(timedelta(0))),
-    "max_concurrent_checkpoints": _Setting("max-concurrent-checkpoints", NumberKind(1)),
-    "tolerable_failed_checkpoints": _Setting("tolerable-failed-checkpoints", NumberKind(0)),
-    "externalized_checkpoint_retention": _Setting(
-        "externalized-checkpoint-retention", ChoiceKind(ExternalizedCheckpointRetention)
-    ),
-    "num_retained": _Setting("num-retained", NumberKind(1)),
-    "incremental": _Setting("incremental", FlagKind(), of_stores=True, optional=True),
-    "data_inline_threshold": _Setting("data-inline-threshold", SizeKind(0, 1 << 20), of_stores=True),
-    "local_backup": _Setting("local-backup.enabled", FlagKind(), of_stores=True),
-    "file_merging": _Setting("file-merging.enabled", FlagKind(), of_stores=True),
-    "file_merging_max_file_size": _Setting("file-merging.max-file-size", SizeKind(1 << 20, 1 << 30), of_stores=True),
-    "directory": _Setting("dir", PathKind(), optional=True),
-    "prefer_checkpoint_for_recovery": _Setting("prefer-checkpoint-for-recovery", FlagKind()),
-    "forced": _Setting("forced", FlagKind()),
-    "unaligned": _Setting("unaligned.enabled", FlagKind()),
-    "aligned_checkpoint_timeout": _Setting("aligned-checkpoint-timeout", DurationKind(_MILLISECOND)),
-    "max_channel_bytes": _Setting("unaligned.max-channel-bytes", SizeKind(1 << 20, 1 << 40)),
-    "max_channel_rows": _Setting("unaligned.max-channel-rows", NumberKind(1)),
-    "max_batches_behind": _Setting("unaligned.max-batches-behind", NumberKind(1)),
-    "at_channel_limit": _Setting("unaligned.at-limit", ChoiceKind(ChannelLimit)),
+    "interval": _Setting("interval", optional=True),
+    "mode": _Setting("mode", CheckpointingMode),
+    "timeout": _Setting("timeout"),
+    "min_pause": _Setting("min-pause"),
+    "max_concurrent_checkpoints": _Setting("max-concurrent-checkpoints"),
+    "tolerable_failed_checkpoints": _Setting("tolerable-failed-checkpoints"),
+    "externalized_checkpoint_retention": _Setting("externalized-checkpoint-retention", ExternalizedCheckpointRetention),
+    "num_retained": _Setting("num-retained"),
+    "incremental": _Setting("incremental", of_stores=True, optional=True),
+    "data_inline_threshold": _Setting("data-inline-threshold", of_stores=True),
+    "local_backup": _Setting("local-backup.enabled", of_stores=True),
+    "file_merging": _Setting("file-merging.enabled", of_stores=True),
+    "file_merging_max_file_size": _Setting("file-merging.max-file-size", of_stores=True),
+    "directory": _Setting("dir", optional=True),
+    "prefer_checkpoint_for_recovery": _Setting("prefer-checkpoint-for-recovery"),
+    "forced": _Setting("forced"),
+    "unaligned": _Setting("unaligned.enabled"),
+    "aligned_checkpoint_timeout": _Setting("aligned-checkpoint-timeout"),
+    "max_channel_bytes": _Setting("unaligned.max-channel-bytes"),
+    "max_channel_rows": _Setting("unaligned.max-channel-rows"),
+    "max_batches_behind": _Setting("unaligned.max-batches-behind"),
+    "at_channel_limit": _Setting("unaligned.at-limit", ChannelLimit),
 }
 
 
 def _full(field: str) -> str:
-    return CHECKPOINTING + _SETTINGS[field].name
+    return _SETTINGS[field].full
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +179,7 @@ class CheckpointConfig:
 
     def __post_init__(self) -> None:
         for field, value in self._set():
-            object.__setattr__(self, field, _SETTINGS[field].kind.check(_full(field), value))
+            object.__setattr__(self, field, _SETTINGS[field].check(value))
         if self.min_pause and self.max_concurrent_checkpoints > 1:
             name = _full("max_concurrent_checkpoints")
             raise InvalidConfiguration(

@@ -1,22 +1,18 @@
-"""What values a setting of checkpoints takes, and how Spark's settings write them."""
+"""The values that a setting takes, and how Spark's configuration writes them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from enum import Enum
 from typing import Any, Protocol
 
 from snapline.errors import InvalidConfiguration
 from snapline.settings.duration import format_duration, parse_duration
 from snapline.settings.sizes import format_size, parse_size
 
-_LONGEST = timedelta(days=365)
-_MOST = 2**31 - 1
-
 
 class Kind(Protocol):
-    """Of a setting; ``name`` is what an error calls it."""
+    """The values of a setting. Errors call the setting ``name``."""
 
     def check(self, name: str, value: Any) -> Any:
         """The value, in its own type.
@@ -26,7 +22,7 @@ class Kind(Protocol):
         """
 
     def read(self, name: str, text: str) -> Any:
-        """The value that a text stands for; ``check`` has still to see it.
+        """The value that a text stands for. ``check`` has still to see it.
 
         Raises:
             InvalidConfiguration: the text stands for none.
@@ -35,18 +31,23 @@ class Kind(Protocol):
     def write(self, value: Any) -> str:
         """The text that ``read`` reads."""
 
+    @property
+    def range(self) -> str:
+        """The values, in Markdown."""
+
 
 @dataclass(frozen=True)
 class DurationKind:
     """A timedelta."""
 
     least: timedelta
+    most: timedelta
 
     def check(self, name: str, value: Any) -> timedelta:
-        if not isinstance(value, timedelta) or not self.least <= value <= _LONGEST:
+        if not isinstance(value, timedelta) or not self.least <= value <= self.most:
             raise InvalidConfiguration(
                 f"{name} is {value!r}.",
-                f"set it to a timedelta from {format_duration(self.least)} to {format_duration(_LONGEST)}.",
+                f"set it to a timedelta from {format_duration(self.least)} to {format_duration(self.most)}.",
             )
         return value
 
@@ -56,26 +57,69 @@ class DurationKind:
     def write(self, value: timedelta) -> str:
         return format_duration(value)
 
+    @property
+    def range(self) -> str:
+        return f"`{format_duration(self.least)}` to `{format_duration(self.most)}`"
+
 
 @dataclass(frozen=True)
 class NumberKind:
     """A whole number."""
 
     least: int
+    most: int
 
     def check(self, name: str, value: Any) -> int:
-        if type(value) is not int or not self.least <= value <= _MOST:
-            raise InvalidConfiguration(f"{name} is {value!r}.", f"set it to a whole number from {self.least} on.")
+        if type(value) is not int or not self.least <= value <= self.most:
+            raise InvalidConfiguration(f"{name} is '{value}'.", f"set it to {self._wanted}.")
         return value
 
     def read(self, name: str, text: str) -> int:
         text = text.strip()
         if not text.isascii() or not text.isdigit() or len(text) > 10:
-            raise InvalidConfiguration(f"{name} is '{text}'.", "set it to a whole number.")
+            raise InvalidConfiguration(f"{name} is '{text}'.", f"set it to {self._wanted}.")
         return int(text)
 
     def write(self, value: int) -> str:
         return str(value)
+
+    @property
+    def _wanted(self) -> str:
+        return f"a whole number from {self.least} to {self.most}"
+
+    @property
+    def range(self) -> str:
+        return f"from {self.least}" if self.most == 2**31 - 1 else f"{self.least:,} to {self.most:,}"
+
+
+@dataclass(frozen=True)
+class FractionKind:
+    """A number that may have a fraction."""
+
+    least: float
+    most: float
+
+    def check(self, name: str, value: Any) -> float:
+        if type(value) not in (int, float) or not self.least <= value <= self.most:
+            raise InvalidConfiguration(f"{name} is '{value}'.", f"set it to {self._wanted}.")
+        return float(value)
+
+    def read(self, name: str, text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            raise InvalidConfiguration(f"{name} is '{text}'.", f"set it to {self._wanted}.") from None
+
+    def write(self, value: float) -> str:
+        return f"{value:g}"
+
+    @property
+    def _wanted(self) -> str:
+        return f"a fraction from {self.least:g} to {self.most:g}"
+
+    @property
+    def range(self) -> str:
+        return f"{self.least:g} to {self.most:g}"
 
 
 @dataclass(frozen=True)
@@ -89,7 +133,8 @@ class SizeKind:
         size = parse_size(value) if isinstance(value, str) else value
         if type(size) is not int or not self.least <= size <= self.most:
             raise InvalidConfiguration(
-                f"{name} is {value!r}.", f"set it to a size from {format_size(self.least)} to {format_size(self.most)}."
+                f"{name} is '{value}'.",
+                f"set it to a size from {format_size(self.least)} to {format_size(self.most)}, such as 128m or 1g.",
             )
         return size
 
@@ -98,6 +143,10 @@ class SizeKind:
 
     def write(self, value: int) -> str:
         return format_size(value)
+
+    @property
+    def range(self) -> str:
+        return f"`{format_size(self.least)}` to `{format_size(self.most)}`"
 
 
 class FlagKind:
@@ -116,6 +165,10 @@ class FlagKind:
     def write(self, value: bool) -> str:
         return str(value).lower()
 
+    @property
+    def range(self) -> str:
+        return "`true`, `false`"
+
 
 class PathKind:
     """A path or URI, as a text or ``os.PathLike``."""
@@ -132,22 +185,30 @@ class PathKind:
     def write(self, value: str) -> str:
         return value
 
+    @property
+    def range(self) -> str:
+        return "a path or URI"
+
 
 @dataclass(frozen=True)
 class ChoiceKind:
-    """One of an enum's values, in any case."""
+    """One of some words, in any case, with ``-`` or ``_``."""
 
-    values: type[Enum]
+    values: tuple[str, ...]
 
-    def check(self, name: str, value: Any) -> Enum:
-        try:
-            return self.values(value.strip().upper().replace("-", "_"))
-        except (AttributeError, ValueError):
-            wanted = ", ".join(str(each.value) for each in self.values)
-            raise InvalidConfiguration(f"{name} is '{value}'.", f"set it to one of {wanted}.") from None
+    def check(self, name: str, value: Any) -> str:
+        if isinstance(value, str):
+            for word in self.values:
+                if word.lower().replace("-", "_") == value.strip().lower().replace("-", "_"):
+                    return word
+        raise InvalidConfiguration(f"{name} is '{value}'.", f"set it to one of {', '.join(self.values)}.")
 
     def read(self, name: str, text: str) -> str:
         return text
 
-    def write(self, value: Enum) -> str:
-        return str(value.value)
+    def write(self, value: str) -> str:
+        return str(getattr(value, "value", value))
+
+    @property
+    def range(self) -> str:
+        return ", ".join(f"`{word}`" for word in self.values)

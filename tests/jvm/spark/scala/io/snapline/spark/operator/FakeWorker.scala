@@ -10,6 +10,8 @@ import org.apache.arrow.memory.BufferAllocator
 import org.apache.arrow.vector.types.pojo.Schema
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
+import org.json4s.JsonAST.JObject
+import org.json4s.JsonDSL._
 
 import io.snapline.spark.operator.frames.{WorkerFrame, FrameBuilder, PartReader, PartWriter, WorkerLink}
 import io.snapline.spark.operator.state.{StateSync, Timers}
@@ -65,7 +67,7 @@ final class FakeWorker(
 
   override def finish(): Unit = ()
 
-  private def emit(kind: Int, meta: String = "{}")(parts: FrameBuilder => Unit): Unit = {
+  private def emit(kind: Int, meta: JObject = JObject())(parts: FrameBuilder => Unit): Unit = {
     val frame = new FrameBuilder(kind)
     parts(frame)
     val bytes = frame.build(meta).map { b =>
@@ -162,7 +164,7 @@ final class FakeWorker(
     val rows = mutable.ArrayBuffer.empty[InternalRow]
     var more = true
     while (more) {
-      emit(WorkerFrame.Fetch, s"""{"request":$request,"state":$state,"slot":$slot,"what":"scan"}""")(_ => ())
+      emit(WorkerFrame.Fetch, ("request" -> request) ~ ("state" -> state) ~ ("slot" -> slot) ~ ("what" -> "scan"))(_ => ())
       val frame = answer()
       rows ++= rowsOf(state, frame)
       more = frame.flag("more")
@@ -173,7 +175,7 @@ final class FakeWorker(
   private def one(slot: Int, at: Long): Option[Long] = {
     request += 1
     fetches += 1
-    emit(WorkerFrame.Fetch, s"""{"request":$request,"state":2,"slot":$slot,"what":"entries"}""") { frame =>
+    emit(WorkerFrame.Fetch, ("request" -> request) ~ ("state" -> 2) ~ ("slot" -> slot) ~ ("what" -> "entries")) { frame =>
       requestWriters(2).write(InternalRow(slot, at, 0L))
       requestWriters(2).flush(frame)
     }
@@ -299,10 +301,10 @@ final class FakeWorker(
         case WorkerFrame.Rows | WorkerFrame.Timers =>
           load(frame)
           val left = if (frame.kind == WorkerFrame.Rows) rows(frame) else { timers(frame); 0 }
-          emit(WorkerFrame.Done, s"""{"held":0,"left":$left}""")(_ => ())
+          emit(WorkerFrame.Done, ("held" -> 0) ~ ("left" -> left))(_ => ())
           if (frame.flag("end_of_epoch")) flush()
         case WorkerFrame.End =>
-          if (isSetUp) emit(WorkerFrame.Finished, """{"metrics":{"seen":1}}""")(_ => ())
+          if (isSetUp) emit(WorkerFrame.Finished, "metrics" -> ("seen" -> 1))(_ => ())
           isSetUp = false
           open = frame.flag("more")
           if (!open) outgoing.add(Right(new WorkerFrame(-1, null, Array.empty, Array.empty, Array.empty, Array.empty)))

@@ -11,6 +11,8 @@ class HolderOrderSpec extends AnyFunSuite {
     val store = StoreId(3, 17, "left-keyToNumValues")
     val orders = Seq(HolderOrder.Take("q", "r", store, VersionRef(9, "u"), 4), HolderOrder.Forget("r"))
     assert(orders.map(order => HolderOrder.parse(order.text)) == orders)
-    assertThrows[InternalError](HolderOrder.parse("take q"))
+    Seq("take q", "{}", """{"order":"take","query":"q"}""", """{"order":"wait"}""").foreach { text =>
+      assertThrows[InternalError](HolderOrder.parse(text))
+    }
   }
 }

@@ -36,6 +36,6 @@ class TaskBarrierSpec extends AnyFunSuite {
   }
 
   test("what is none is a bug, and says so") {
-    assertThrows[InternalError](TaskBarrier.parse("x"))
+    Seq("x", "{}", """{"run":"x"}""").foreach(text => assertThrows[InternalError](TaskBarrier.parse(text)))
   }
 }

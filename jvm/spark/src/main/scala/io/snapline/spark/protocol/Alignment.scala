@@ -1,19 +1,23 @@
 package io.snapline.spark.protocol
 
+import org.json4s.{DefaultFormats, Formats, JValue}
+import org.json4s.JsonAST.JObject
+import org.json4s.JsonDSL._
+
 import io.snapline.error.InternalError
 
 /** How the tasks of a micro-batch treat rows for which there is no time before the barrier
   * (docs/notes/010-unaligned.md).
   */
 sealed trait Alignment {
-  private[spark] def text: String
+  private[protocol] def json: JObject
 }
 
 object Alignment {
 
   /** Every row is processed, as always. */
   case object Aligned extends Alignment {
-    override private[spark] def text: String = ""
+    override private[protocol] def json: JObject = "kind" -> "aligned"
   }
 
   /** The batch has run before: where it was cut then it is cut again, and nowhere else.
@@ -22,7 +26,7 @@ object Alignment {
     *   it ran to its end; if not, what an attempt noted may be half of it
     */
   final case class Repeated(committed: Boolean) extends Alignment {
-    override private[spark] def text: String = if (committed) "committed" else "unfinished"
+    override private[protocol] def json: JObject = ("kind" -> "repeated") ~ ("committed" -> committed)
   }
 
   /** Rows for which there is no time become channel state.
@@ -31,16 +35,17 @@ object Alignment {
     *   for the rows of a partition
     */
   final case class Unaligned(budgetMs: Long, limits: ChannelLimits) extends Alignment {
-    override private[spark] def text: String = s"$budgetMs,${limits.text}"
+    override private[protocol] def json: JObject =
+      ("kind" -> "unaligned") ~ ("budget_ms" -> budgetMs) ~ ("limits" -> limits.json)
   }
 
-  private[spark] def parse(text: String): Alignment = text match {
-    case "" => Aligned
-    case "committed" => Repeated(committed = true)
-    case "unfinished" => Repeated(committed = false)
-    case _ =>
-      val parts = text.split(',').toSeq
-      Unaligned(parts.head.toLong, ChannelLimits.parse(parts.tail))
+  private implicit val formats: Formats = DefaultFormats
+
+  private[protocol] def read(json: JValue): Alignment = (json \ "kind").extract[String] match {
+    case "aligned" => Aligned
+    case "repeated" => Repeated((json \ "committed").extract[Boolean])
+    case "unaligned" => Unaligned((json \ "budget_ms").extract[Long], (json \ "limits").extract[ChannelLimits])
+    case other => throw new InternalError(s"$other is no alignment.")
   }
 }
 
@@ -52,12 +57,6 @@ object Alignment {
   *   whether the task then fails; if not, the batch is aligned
   */
 final case class ChannelLimits(bytes: Long, rows: Long, batches: Int, fails: Boolean) {
-  private[spark] def text: String = s"$bytes,$rows,$batches,$fails"
-}
-
-object ChannelLimits {
-  private[spark] def parse(parts: Seq[String]): ChannelLimits = parts match {
-    case Seq(bytes, rows, batches, fails) => ChannelLimits(bytes.toLong, rows.toLong, batches.toInt, fails.toBoolean)
-    case other => throw new InternalError(s"${other.mkString(",")} are no limits.")
-  }
+  private[protocol] def json: JObject =
+    ("bytes" -> bytes) ~ ("rows" -> rows) ~ ("batches" -> batches) ~ ("fails" -> fails)
 }

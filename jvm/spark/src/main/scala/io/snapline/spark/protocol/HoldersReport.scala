@@ -1,5 +1,11 @@
 package io.snapline.spark.protocol
 
+import scala.util.control.NonFatal
+
+import org.json4s.{DefaultFormats, Formats}
+import org.json4s.jackson.JsonMethods
+import org.json4s.JsonDSL._
+
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.InternalError
 import io.snapline.snapshot.format.VersionRef
@@ -28,20 +34,30 @@ object HolderOrder {
   /** Make a snapshot of this version for a checkpoint. May come twice. */
   final case class Take(query: String, run: String, store: StoreId, ref: VersionRef, checkpoint: Long)
       extends HolderOrder {
-    override private[spark] def text: String =
-      s"take $query $run ${store.operator} ${store.partition} ${store.store} ${ref.version} ${ref.uid} $checkpoint"
+    override private[spark] def text: String = JsonMethods.compact(
+      ("order" -> "take") ~ ("query" -> query) ~ ("run" -> run) ~ ("operator" -> store.operator) ~
+        ("partition" -> store.partition) ~ ("store" -> store.store) ~ ("version" -> ref.version) ~
+        ("uid" -> ref.uid) ~ ("checkpoint" -> checkpoint)
+    )
   }
 
   /** No coordinator of this driver will ask for anything of the run. */
   final case class Forget(run: String) extends HolderOrder {
-    override private[spark] def text: String = s"forget $run"
+    override private[spark] def text: String = JsonMethods.compact(("order" -> "forget") ~ ("run" -> run))
   }
 
-  private[spark] def parse(text: String): HolderOrder = text.split(' ') match {
-    case Array("take", query, run, operator, partition, store, version, uid, checkpoint) =>
-      val id = StoreId(operator.toLong, partition.toInt, store)
-      Take(query, run, id, VersionRef(version.toLong, uid), checkpoint.toLong)
-    case Array("forget", run) => Forget(run)
-    case _ => throw new InternalError(s"$text is no order.")
-  }
+  private implicit val formats: Formats = DefaultFormats
+
+  private[spark] def parse(text: String): HolderOrder =
+    try {
+      val json = JsonMethods.parse(text)
+      def string(name: String): String = (json \ name).extract[String]
+      def number(name: String): Long = (json \ name).extract[Long]
+      string("order") match {
+        case "take" =>
+          val store = StoreId(number("operator"), number("partition").toInt, string("store"))
+          Take(string("query"), string("run"), store, VersionRef(number("version"), string("uid")), number("checkpoint"))
+        case "forget" => Forget(string("run"))
+      }
+    } catch { case NonFatal(e) => throw new InternalError(s"$text is no order: ${e.getMessage}") }
 }

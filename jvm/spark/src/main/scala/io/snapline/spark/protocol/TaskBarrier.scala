@@ -2,7 +2,12 @@ package io.snapline.spark.protocol
 
 import java.util.UUID
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.TaskContext
+import org.json4s.{DefaultFormats, Formats}
+import org.json4s.jackson.JsonMethods
+import org.json4s.JsonDSL._
 
 import io.snapline.error.InternalError
 
@@ -41,18 +46,11 @@ final case class TaskBarrier(
     merged: Boolean,
     alignment: Alignment
 ) {
-  def text: String = Seq(
-    run.toString,
-    replays.toString,
-    interval.toString,
-    checkpoint.fold("")(_.toString),
-    owed.fold("")(_.toString),
-    mayBeAhead.mkString(","),
-    awaited.fold("")(_.toString),
-    merged.toString,
-    alignment.text,
-    restore.getOrElse("")
-  ).mkString("|")
+  def text: String = JsonMethods.compact(
+    ("run" -> run.toString) ~ ("replays" -> replays) ~ ("interval" -> interval) ~ ("checkpoint" -> checkpoint) ~
+      ("owed" -> owed) ~ ("may_be_ahead" -> mayBeAhead.toSeq) ~ ("awaited" -> awaited) ~ ("restore" -> restore) ~
+      ("merged" -> merged) ~ ("alignment" -> alignment.json)
+  )
 }
 
 object TaskBarrier {
@@ -62,20 +60,22 @@ object TaskBarrier {
   def ofTask(run: UUID): Option[TaskBarrier] =
     Option(TaskContext.get()).flatMap(task => Option(task.getLocalProperty(Property))).map(parse).filter(_.run == run)
 
-  private[spark] def parse(text: String): TaskBarrier = text.split("\\|", 10) match {
-    case Array(run, replays, interval, checkpoint, owed, ahead, awaited, merged, alignment, restore) =>
+  private implicit val formats: Formats = DefaultFormats
+
+  private[spark] def parse(text: String): TaskBarrier =
+    try {
+      val json = JsonMethods.parse(text)
       TaskBarrier(
-        UUID.fromString(run),
-        replays.toBoolean,
-        interval.toBoolean,
-        checkpoint.toLongOption,
-        owed.toLongOption,
-        ahead.split(',').flatMap(_.toLongOption).toSet,
-        awaited.toLongOption,
-        Some(restore).filter(_.nonEmpty),
-        merged.toBoolean,
-        Alignment.parse(alignment)
+        UUID.fromString((json \ "run").extract[String]),
+        (json \ "replays").extract[Boolean],
+        (json \ "interval").extract[Boolean],
+        (json \ "checkpoint").extractOpt[Long],
+        (json \ "owed").extractOpt[Long],
+        (json \ "may_be_ahead").extract[Seq[Long]].toSet,
+        (json \ "awaited").extractOpt[Long],
+        (json \ "restore").extractOpt[String],
+        (json \ "merged").extract[Boolean],
+        Alignment.read(json \ "alignment")
       )
-    case _ => throw new InternalError(s"$text is no barrier.")
-  }
+    } catch { case NonFatal(e) => throw new InternalError(s"$text is no barrier: ${e.getMessage}") }
 }

@@ -33,13 +33,8 @@ object BackendSettings {
   val Storage: String = ProviderSettings.Prefix + "execution.checkpointing.storage"
   val MaxStateSize: String = ProviderSettings.Prefix + "execution.checkpointing.storage.max-state-size"
 
-  val names: Set[String] = Set(Type, AsyncSnapshots, HeapMemory.Setting, Incremental, Storage, MaxStateSize)
-
   private val FileSystem = "filesystem"
   private val Memory = "memory"
-
-  /** Flink's names of each; the first is ours. */
-  private val storages = Seq(FileSystem, Memory, "jobmanager")
 
   /** Flink's classic backends, each a backend and a storage. */
   private val classic = Map(
@@ -50,9 +45,9 @@ object BackendSettings {
 
   def read(set: Map[String, String]): BackendSettings = {
     val values = new SettingValues(set)
-    import values.{choice, flag, size}
+    import values.{choice, flag, size, sizeIfSet}
     val chosen =
-      set.get(Storage).map(_ => choice(Storage, storages)).map(name => if (name == FileSystem) name else Memory)
+      Option.when(set.contains(Storage))(if (choice(Storage) == FileSystem) FileSystem else Memory)
     val (kind, storage) = set.get(Type).map(_.trim.toLowerCase(Locale.ROOT)).flatMap(classic.get) match {
       case Some((_, implied)) if chosen.exists(_ != implied) =>
         throw new InvalidConfiguration(
@@ -61,11 +56,7 @@ object BackendSettings {
         )
       case Some(both) => both
       case None =>
-        choice(
-          Type,
-          Seq(RocksDbBackend.Kind, HeapBackend.Kind, "MemoryStateBackend", "FsStateBackend", "RocksDBStateBackend")
-        ) ->
-          chosen.getOrElse(FileSystem)
+        choice(Type) -> chosen.getOrElse(FileSystem)
     }
     if (storage == Memory && kind != HeapBackend.Kind) {
       throw new InvalidConfiguration(
@@ -78,9 +69,9 @@ object BackendSettings {
       storage == Memory,
       HeapSettings(
         asyncSnapshots = flag(AsyncSnapshots),
-        maxStateSize = if (storage == Memory) size(MaxStateSize, 5L << 20, 1, 1L << 30) else 0
+        maxStateSize = if (storage == Memory) size(MaxStateSize) else 0
       ),
-      size(HeapMemory.Setting, 0, 1L << 20, 1L << 40),
+      sizeIfSet(HeapMemory.Setting).getOrElse(0L),
       flag(Incremental)
     )
   }

@@ -40,7 +40,7 @@ private[provider] object ExecutorMerging {
   /** One store's share, taken when it is first needed. Its maker closes it. A file that is being written then is still completed.
     */
   final class Share(root: Path, configuration: Configuration, settings: ProviderSettings) extends AutoCloseable {
-    private val maxFileSize = settings.fileMerging.getOrElse(ProviderSettings.DefaultMergedFileSize)
+    private val maxFileSize = settings.mergedFileSize
     private val key = (root, maxFileSize)
     private var taken: Option[ExecutorMerging] = None
 

@@ -9,7 +9,7 @@ import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.InvalidConfiguration
 import io.snapline.keygroup.KeyGroups
 import io.snapline.snapshot.store.{SnapshotPolicy, StateSettings}
-import io.snapline.spark.settings.{WorkerLimits, SettingValues, UiSettings}
+import io.snapline.spark.settings.{SettingValues, SettingsTable}
 
 /** The settings of a provider, read once when it is made. Sizes in bytes.
   *
@@ -18,7 +18,9 @@ import io.snapline.spark.settings.{WorkerLimits, SettingValues, UiSettings}
   * @param tableMemory
   *   memory of the row tables, for all stores of an executor
   * @param fileMerging
-  *   greatest size of a file with handles of many stores; None: each handle is a file of its own
+  *   whether handles of many stores share a file
+  * @param mergedFileSize
+  *   greatest size of such a file
   */
 final case class ProviderSettings(
     nativeMemory: Long,
@@ -26,7 +28,8 @@ final case class ProviderSettings(
     compression: String,
     maxParallelism: Int,
     snapshotThreads: Int,
-    fileMerging: Option[Long],
+    fileMerging: Boolean,
+    mergedFileSize: Long,
     backend: BackendSettings,
     state: StateSettings
 )
@@ -46,13 +49,6 @@ object ProviderSettings {
   val FileMerging: String = CoordinatorSettings.Prefix + "file-merging.enabled"
   val MergedFileSize: String = CoordinatorSettings.Prefix + "file-merging.max-file-size"
 
-  /** Flink's. */
-  val DefaultMergedFileSize: Long = 32L << 20
-
-  private lazy val known =
-    Set(NativeMemory, TableFraction, Compression, Changelog, ChangelogCompression, MaxParallelism, SnapshotThreads) ++
-      BackendSettings.names ++ WorkerLimits.names ++ UiSettings.names
-
   /** Snapline's settings of a session, all of whose settings are in its Hadoop configuration. */
   def set(configuration: Configuration): Map[String, String] =
     configuration.getPropsWithPrefix(Prefix).asScala.map { case (name, value) => (Prefix + name) -> value }.toMap
@@ -64,14 +60,14 @@ object ProviderSettings {
   /** Spark's own state store settings come as `conf`. */
   def read(conf: StateStoreConf, configuration: Configuration): ProviderSettings = {
     val set = this.set(configuration)
-    set.keys.filterNot(name =>
-      known(name) || name.startsWith(CoordinatorSettings.Prefix)
-    ).toSeq.sorted.headOption.foreach { name =>
-      throw new InvalidConfiguration(
-        s"$name is no setting of Snapline.",
-        s"use one of ${known.toSeq.sorted.mkString(", ")}."
-      )
-    }
+    // The settings of checkpoints are the Python package's to check.
+    set.keys.filterNot(name => SettingsTable.contains(name) || name.startsWith(CoordinatorSettings.Prefix))
+      .toSeq.sorted.headOption.foreach { name =>
+        throw new InvalidConfiguration(
+          s"$name is no setting of Snapline.",
+          s"use one of ${SettingsTable.names.mkString(", ")}."
+        )
+      }
     if (conf.minVersionsToRetain < 1) {
       SettingValues.refuse(
         "spark.sql.streaming.minBatchesToRetain",
@@ -87,26 +83,23 @@ object ProviderSettings {
     val backend = BackendSettings.read(set)
     import values.{choice, flag, fraction, number, size}
     ProviderSettings(
-      nativeMemory = size(NativeMemory, 128L << 20, 8L << 20, 1L << 40),
-      tableMemory = (fraction(TableFraction, 0.2, 0.8) * Runtime.getRuntime.maxMemory).toLong,
-      compression = choice(Compression, Seq("lz4", "zstd", "none")),
-      maxParallelism =
-        number(MaxParallelism, KeyGroups.DefaultMaxParallelism, 1, KeyGroups.MaxMaxParallelism),
-      snapshotThreads = number(SnapshotThreads, 2, 1, 64),
-      fileMerging = {
-        val most = size(MergedFileSize, DefaultMergedFileSize, 1L << 20, 1L << 30)
-        Some(most).filter(_ => flag(FileMerging, default = false))
-      },
+      nativeMemory = size(NativeMemory),
+      tableMemory = (fraction(TableFraction) * Runtime.getRuntime.maxMemory).toLong,
+      compression = choice(Compression),
+      maxParallelism = number(MaxParallelism),
+      snapshotThreads = number(SnapshotThreads),
+      fileMerging = flag(FileMerging),
+      mergedFileSize = size(MergedFileSize),
       backend = backend,
       state = StateSettings(
-        compress = choice(ChangelogCompression, Seq("lz4", "none")) == "lz4",
+        compress = choice(ChangelogCompression) == "lz4",
         retain = conf.minVersionsToRetain,
         minStale = conf.minVersionsToDelete,
         maxDeletes = conf.maxVersionsToDeletePerMaintenance,
         policy = SnapshotPolicy(minChangelogs = conf.minDeltasForSnapshot),
         changelog = flag(Changelog),
         incremental = backend.incremental,
-        inlineThreshold = size(InlineThreshold, 20L << 10, 0, 1L << 20).toInt,
+        inlineThreshold = size(InlineThreshold).toInt,
         localBackup = flag(LocalBackup)
       )
     )

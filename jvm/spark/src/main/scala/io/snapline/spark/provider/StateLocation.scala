@@ -61,13 +61,13 @@ private[spark] final class StateLocation(
   /** A query whose batches are durable has no handle that counts in a merged file. A reader outside of queries cannot know which kind it reads.
     */
   def lookForMerged(barrier: Option[TaskBarrier]): Unit = mayBeMerged = barrier match {
-    case Some(of) => of.merged || of.interval && settings.fileMerging.isDefined
+    case Some(of) => of.merged || of.interval && settings.fileMerging
     case None => Option(TaskContext.get()).forall(task => StateInternals.queryId(task) == null)
   }
 
   /** The store has a part in a checkpoint, until this is closed: the merged file waits for it. */
   def expect(version: Long): AutoCloseable =
-    if (settings.fileMerging.isEmpty) () => () else sharing.get.merger.expect(version)
+    if (!settings.fileMerging) () => () else sharing.get.merger.expect(version)
 
   def open(snapshotMade: Long => Unit): VersionedState = new VersionedState(
     StoreContext(
@@ -81,7 +81,7 @@ private[spark] final class StateLocation(
     properties.check(_, storage.location),
     snapshotMade,
     pinned = () => namedByCheckpoints,
-    merged = settings.fileMerging.map { _ =>
+    merged = Option.when(settings.fileMerging) {
       new MergedDestination(() => sharing.get.merger, storeId.folder, files, () => files.makeFolder())
     }
   )

@@ -6,46 +6,59 @@ import scala.util.Try
 
 import io.snapline.error.InvalidConfiguration
 
-/** Reads settings from their texts; what does not fit is refused by name. */
+/** Reads settings from their texts, by the table of settings: a setting that is not set has its default, and a value
+  * out of its range is refused by name.
+  *
+  * @param set
+  *   texts by name
+  */
 private[spark] final class SettingValues(set: Map[String, String]) {
 
-  def choice(name: String, values: Seq[String]): String =
-    set.get(name).fold(values.head) { text =>
-      val value = text.trim.toLowerCase(Locale.ROOT)
-      if (values.contains(value)) value else SettingValues.refuse(name, text, values.mkString("one of ", ", ", ""))
-    }
+  /** One of the words of the table, as it stands there. */
+  def choice(name: String): String = value(name, "choice") { (row, text) =>
+    row.values.find(_.equalsIgnoreCase(text.trim)).toRight(row.values.mkString("one of ", ", ", ""))
+  }.get
 
-  def flag(name: String, default: Boolean = true): Boolean =
-    choice(name, Seq(default, !default).map(_.toString)) == "true"
+  def flag(name: String): Boolean = value(name, "flag") { (_, text) =>
+    text.trim.toLowerCase(Locale.ROOT).toBooleanOption.toRight("true or false")
+  }.get
 
-  def number(name: String, default: Int, least: Int, most: Int): Int =
-    set.get(name).fold(default) { text =>
-      val parsed = text.trim.toIntOption.filter(n => n >= least && n <= most)
-      parsed.getOrElse(SettingValues.refuse(name, text, s"a number from $least to $most"))
-    }
+  def number(name: String): Int = value(name, "number") { (row, text) =>
+    val (least, most) = (row.least.get, row.most.get)
+    text.trim.toIntOption.filter(n => n >= least.toInt && n <= most.toInt).toRight(s"a number from $least to $most")
+  }.get
 
-  def fraction(name: String, default: Double, most: Double): Double =
-    set.get(name).fold(default) { text =>
-      val parsed = text.trim.toDoubleOption.filter(n => n >= 0 && n <= most)
-      parsed.getOrElse(SettingValues.refuse(name, text, s"a fraction from 0 to $most"))
-    }
+  def fraction(name: String): Double = value(name, "fraction") { (row, text) =>
+    val (least, most) = (row.least.get, row.most.get)
+    text.trim.toDoubleOption.filter(n => n >= least.toDouble && n <= most.toDouble)
+      .toRight(s"a fraction from $least to $most")
+  }.get
 
-  def size(name: String, default: Long, least: Long, most: Long): Long =
-    set.get(name).fold(default) { text =>
-      val parsed = SettingValues.bytes(text).filter(n => n >= least && n <= most)
-      parsed.getOrElse(
-        SettingValues.refuse(name, text, s"a size from ${SettingValues.sized(least)} to ${SettingValues.sized(most)}")
-      )
+  /** Bytes. */
+  def size(name: String): Long = sizeIfSet(name).get
+
+  /** Bytes; None where the setting is not set and has no default. */
+  def sizeIfSet(name: String): Option[Long] = value(name, "size") { (row, text) =>
+    val (least, most) = (row.least.get, row.most.get)
+    SettingValues.bytes(text).filter(n => SettingValues.bytes(least).forall(n >= _) && SettingValues.bytes(most).forall(n <= _))
+      .toRight(s"a size from $least to $most")
+  }
+
+  /** @param read
+    *   the value of a text, or else the values that there are
+    */
+  private def value[A](name: String, kind: String)(
+      read: (SettingsTable.Setting, String) => Either[String, A]
+  ): Option[A] = {
+    val row = SettingsTable(name, kind)
+    set.get(name).orElse(row.default).map { text =>
+      read(row, text).fold(wanted => SettingValues.refuse(name, text, wanted), identity)
     }
+  }
 }
 
 private[spark] object SettingValues {
   private val Size = """(\d{1,15})\s*([bkmg]?)b?""".r
-
-  private def sized(bytes: Long): String =
-    Seq(30 -> "g", 20 -> "m", 10 -> "k").collectFirst {
-      case (shift, unit) if bytes > 0 && bytes % (1L << shift) == 0 => s"${bytes >> shift}$unit"
-    }.getOrElse(bytes.toString)
 
   private def bytes(text: String): Option[Long] = text.trim.toLowerCase(Locale.ROOT) match {
     case Size(count, unit) =>

@@ -18,15 +18,13 @@ object UiSettings {
   val RetainedCheckpoints: String = Prefix + "retained-checkpoints"
   val RetainedDetails: String = Prefix + "retained-details"
 
-  val names: Set[String] = Set(Enabled, RetainedQueries, RetainedCheckpoints, RetainedDetails)
-
   def read(set: Map[String, String]): UiSettings = {
     val values = new SettingValues(set)
     UiSettings(
       values.flag(Enabled),
-      values.number(RetainedQueries, 100, 1, 10000),
-      values.number(RetainedCheckpoints, 1000, 1, 1000000),
-      values.number(RetainedDetails, 100, 0, 100000)
+      values.number(RetainedQueries),
+      values.number(RetainedCheckpoints),
+      values.number(RetainedDetails)
     )
   }
 }

@@ -34,7 +34,7 @@ object WorkerLimits {
   val ArrowChunkRows: String = Prefix + "arrow.chunk-rows"
   val MaxPrefetch: String = Prefix + "max-prefetch"
 
-  val names: Set[String] = Set(MaxKeys, MaxBytes, ChunkRows, ArrowChunkRows, MaxPrefetch)
+  private val names = Set(MaxKeys, MaxBytes, ChunkRows, ArrowChunkRows, MaxPrefetch)
 
   /** Most bytes of one row, or of one value of a state. A frame is one array, and so is a column of Arrow, which doubles as it grows.
     */
@@ -51,11 +51,11 @@ object WorkerLimits {
   def read(get: String => Option[String], arrowBytes: Long): WorkerLimits = {
     val values = new SettingValues(names.flatMap(name => get(name).map(name -> _)).toMap)
     WorkerLimits(
-      maxKeys = values.number(MaxKeys, 200000, 1, 100000000),
-      maxBytes = values.size(MaxBytes, 64L << 20, 1L << 20, 1L << 40),
-      chunkRows = values.number(ChunkRows, 10000, 1, 1000000),
-      arrowChunkRows = values.number(ArrowChunkRows, 200000, 1, 10000000),
-      maxPrefetch = values.number(MaxPrefetch, 1000, 0, 1000000),
+      maxKeys = values.number(MaxKeys),
+      maxBytes = values.size(MaxBytes),
+      chunkRows = values.number(ChunkRows),
+      arrowChunkRows = values.number(ArrowChunkRows),
+      maxPrefetch = values.number(MaxPrefetch),
       chunkBytes = math.min(arrowBytes, MostBytes)
     )
   }

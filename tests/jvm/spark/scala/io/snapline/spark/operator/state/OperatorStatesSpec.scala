@@ -68,7 +68,7 @@ class OperatorStatesSpec extends AnyFunSuite {
     }
 
     private def arrived(frame: FrameBuilder): WorkerFrame =
-      WorkerFrame.read(frame.build("{}").flatMap { b =>
+      WorkerFrame.read(frame.build().flatMap { b =>
         val copy = new Array[Byte](b.remaining())
         b.get(copy)
         copy

@@ -6,6 +6,9 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.collection.mutable.ArrayBuffer
 
+import org.json4s.JsonAST.JObject
+import org.json4s.jackson.JsonMethods
+
 import io.snapline.spark.settings.WorkerLimits
 
 /** Gathers the parts of one frame. */
@@ -28,8 +31,8 @@ final class FrameBuilder(kind: Int) {
   def size: Int = body.size
 
   /** The frame's bytes, in two pieces, to be written one after the other. */
-  def build(meta: String): Array[ByteBuffer] = {
-    val json = meta.getBytes(UTF_8)
+  def build(meta: JObject = JObject()): Array[ByteBuffer] = {
+    val json = JsonMethods.compact(meta).getBytes(UTF_8)
     val head = WorkerFrame.padded(12 + 8 * ids.size + json.length)
     val header = ByteBuffer.allocate(4 + head)
     header.putInt(head + body.size).putInt(kind).putInt(json.length).putInt(ids.size)

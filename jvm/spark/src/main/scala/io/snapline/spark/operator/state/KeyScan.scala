@@ -3,6 +3,7 @@ package io.snapline.spark.operator.state
 import java.nio.ByteBuffer
 
 import org.apache.spark.sql.types.StructType
+import org.json4s.JsonDSL._
 
 import io.snapline.spark.operator.frames.{ByteBudget, WorkerFrame, FrameBuilder}
 
@@ -38,7 +39,7 @@ final class KeyScan(
       at += rows
       writer.flushFirst(rows, answer)
       exchange.send(page, rows, answer)
-      Some(answer.build(s"""{"request":${request.long("request")},"more":${at < found.size}}"""))
+      Some(answer.build(("request" -> request.long("request")) ~ ("more" -> (at < found.size))))
     }
   }
 

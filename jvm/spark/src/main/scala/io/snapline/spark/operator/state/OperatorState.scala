@@ -5,6 +5,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.unsafe.types.ByteArray
+import org.json4s.JsonAST.JObject
+import org.json4s.JsonDSL._
 
 import io.snapline.spark.operator.frames.{WorkerFrame, FrameBuilder}
 
@@ -134,7 +136,7 @@ final class OperatorStates(specs: Seq[OperatorStateSpec], access: StateAccess) e
   def hasFrames: Boolean = !sent
 
   /** The next frame, and its meta. */
-  def next(): (FrameBuilder, String) = {
+  def next(): (FrameBuilder, JObject) = {
     var rows = 0
     var full = false
     while (toSend.hasNext && !full) {
@@ -146,7 +148,7 @@ final class OperatorStates(specs: Seq[OperatorStateSpec], access: StateAccess) e
     states.foreach(_.flush(frame))
     sent = !toSend.hasNext
     if (sent) toSend = Iterator.empty
-    (frame, s"""{"more":${!sent},"restored":${OperatorMark.isIn(access.store)}}""")
+    (frame, ("more" -> !sent) ~ ("restored" -> OperatorMark.isIn(access.store)))
   }
 
   def has(part: Int): Boolean = part >= WorkerFrame.operatorChangesPart(0)

@@ -3,6 +3,8 @@ package io.snapline.spark.operator.task
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
+import org.json4s.JsonAST.JObject
+import org.json4s.JsonDSL._
 
 import io.snapline.spark.operator.channel.RowLimit
 import io.snapline.spark.operator.frames.{ByteBudget, WorkerFrame, FrameBuilder, PartWriter, RowSize}
@@ -58,7 +60,7 @@ final class ChunkFeed(
 
   override var held = 0L
 
-  override def next(limit: RowLimit): (FrameBuilder, String, Boolean) = {
+  override def next(limit: RowLimit): (FrameBuilder, JObject, Boolean) = {
     val allowed = limit.next(chunkRows)
     val most = if (allowed == 0) chunkRows else allowed
     val first = begun.first
@@ -115,9 +117,9 @@ final class ChunkFeed(
 
   private lazy val toInput = UnsafeProjection.create(setup.inputSchema)
 
-  private def rowsMeta(first: Int, end: Boolean): String = s"""{"first_slot":$first,"end_of_epoch":$end}"""
+  private def rowsMeta(first: Int, end: Boolean): JObject = ("first_slot" -> first) ~ ("end_of_epoch" -> end)
 
-  override def last(): (FrameBuilder, String) = {
+  override def last(): (FrameBuilder, JObject) = {
     val frame = new FrameBuilder(WorkerFrame.Rows)
     val first = begun.first
     rowWriter.flush(frame)
@@ -131,7 +133,7 @@ final class ChunkFeed(
 
   private def sameKey: Boolean = rows.hasNext && keys.size > 0 && keyOf(rows.head) == keys(keys.size - 1)
 
-  override def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String, Timers.Round) = {
+  override def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, JObject, Timers.Round) = {
     val row = new GenericInternalRow(3)
     row.update(2, round.domain)
     round.timers.foreach { case (time, key) =>
@@ -146,8 +148,8 @@ final class ChunkFeed(
     val sent = if (kept < round.timers.length) round.first(kept) else round
     timerWriter.flushFirst(kept, frame)
     addState(frame, kept)
-    val meta = s"""{"first_slot":0,"end_of_epoch":true,"due_event_ms":${due._1},"due_processing_ms":${due._2},""" +
-      s""""through":${sent.through}}"""
+    val meta = rowsMeta(first = 0, end = true) ~ ("due_event_ms" -> due._1) ~ ("due_processing_ms" -> due._2) ~
+      ("through" -> sent.through)
     (frame, meta, sent)
   }
 

@@ -1,6 +1,7 @@
 package io.snapline.spark.operator.task
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.json4s.JsonAST.JObject
 
 import io.snapline.spark.operator.channel.RowLimit
 import io.snapline.spark.operator.frames.{FrameBuilder, PartWriter}
@@ -32,15 +33,15 @@ trait Feed {
     *   is asked how many rows there may be, and told how many there are; a function that gets a key's rows at once gets
     *   more
     */
-  def next(limit: RowLimit): (FrameBuilder, String, Boolean)
+  def next(limit: RowLimit): (FrameBuilder, JObject, Boolean)
 
   /** A chunk without rows: ends the epoch before its rows have. */
-  def last(): (FrameBuilder, String)
+  def last(): (FrameBuilder, JObject)
 
   /** A round of timers: an epoch of its own. Gives those that are in it: the first of the round, if not all of them
     * have room for their state.
     */
-  def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String, Timers.Round)
+  def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, JObject, Timers.Round)
 
   /** Forgets the epoch's keys; only when its changes have been applied. */
   def endEpoch(): Unit

@@ -4,6 +4,8 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}
+import org.json4s.JsonAST.JObject
+import org.json4s.JsonDSL._
 
 import io.snapline.error.InternalError
 import io.snapline.spark.operator.channel.RowLimit
@@ -149,14 +151,14 @@ final class KeyedTask(
     }
   }
 
-  private def ship(frame: FrameBuilder, meta: String, end: Boolean): Unit = {
+  private def ship(frame: FrameBuilder, meta: JObject, end: Boolean): Unit = {
     link.send(frame.build(meta))
     underWay += 1
     epochEnding = end
   }
 
   private def finish(): Unit = {
-    link.send(new FrameBuilder(WorkerFrame.End).build(s"""{"more":${!isLast}}"""))
+    link.send(new FrameBuilder(WorkerFrame.End).build("more" -> !isLast))
     if (isLast) link.finish()
     phase = Ending
   }
@@ -211,11 +213,11 @@ final class KeyedTask(
       frame.text("what") match {
         case "scan" =>
           val more = exchange.fetchPage(request, slot, answer)
-          link.send(answer.build(s"""{"request":$request,"more":$more}"""))
+          link.send(answer.build(("request" -> request) ~ ("more" -> more)))
         case _ =>
           val wanted = if (frame.parts == 0) null else requests(exchange.index).read(frame, 0)
           val answered = exchange.fetchEntries(slot, wanted, answer)
-          link.send(answer.build(s"""{"request":$request,"answered":$answered}"""))
+          link.send(answer.build(("request" -> request) ~ ("answered" -> answered)))
       }
     }
   }

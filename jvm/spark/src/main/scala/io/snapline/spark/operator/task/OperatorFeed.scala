@@ -2,6 +2,8 @@ package io.snapline.spark.operator.task
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
+import org.json4s.JsonAST.JObject
+import org.json4s.JsonDSL._
 
 import io.snapline.spark.operator.channel.RowLimit
 import io.snapline.spark.operator.frames.{WorkerFrame, FrameBuilder, PartWriter, RowSize}
@@ -31,9 +33,9 @@ final class OperatorFeed(
 
   override def epochIsOpen: Boolean = rows.epochIsOpen
 
-  override def last(): (FrameBuilder, String) = rows.last()
+  override def last(): (FrameBuilder, JObject) = rows.last()
 
-  override def next(limit: RowLimit): (FrameBuilder, String, Boolean) =
+  override def next(limit: RowLimit): (FrameBuilder, JObject, Boolean) =
     if (states.hasFrames) {
       limit.sent(0)
       val (frame, meta) = states.next()
@@ -51,10 +53,10 @@ final class OperatorFeed(
       val frame = new FrameBuilder(WorkerFrame.Broadcast)
       writer.flush(frame)
       // An epoch of its own: it may read and write the state of any key, so no chunk may be on its way.
-      (frame, """{"first_slot":0,"end_of_epoch":true}""", true)
+      (frame, ("first_slot" -> 0) ~ ("end_of_epoch" -> true), true)
     } else rows.next(limit)
 
-  override def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, String, Timers.Round) =
+  override def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, JObject, Timers.Round) =
     rows.timers(round, due)
 
   override def endEpoch(): Unit = rows.endEpoch()

@@ -104,7 +104,7 @@ final class TaskRuntime(
   /** Lets a worker go that waits to be set up again. */
   private[operator] def releaseWorker(): Unit = if (linkIsOpen) {
     linkIsOpen = false
-    link.send(new FrameBuilder(WorkerFrame.End).build("{}"))
+    link.send(new FrameBuilder(WorkerFrame.End).build())
     link.finish()
     if (link.receive() != null) throw new InternalError("The worker went on after its end.")
   }

@@ -3,7 +3,6 @@ package io.snapline.spark.operator.task
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal, UnsafeProjection}
 import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
 import org.json4s.JsonAST._
-import org.json4s.jackson.JsonMethods
 
 import io.snapline.spark.operator.state.{KeyedFamilies, KeyedFamily, KeyedSpec, SchemaHistory}
 import io.snapline.spark.settings.WorkerLimits
@@ -59,22 +58,20 @@ final case class TaskSetup(
     * @param timeLeftMs
     *   for the rows; None: as long as they take
     */
-  def describe(partition: Int, partitions: Int, timeLeftMs: Option[Long]): String = JsonMethods.compact(
-    JObject(
-      "protocol" -> JInt(1),
-      "mode" -> JString(spec.mode),
-      "batch_id" -> JInt(batchId),
-      "batch_time_ms" -> JInt(batchTime),
-      "watermark_ms" -> watermark.fold[JValue](JNull)(JInt(_)),
-      "partition" -> JInt(partition),
-      "partitions" -> JInt(partitions),
-      "time_zone" -> JString(timeZone),
-      "streaming" -> JBool(streaming),
-      "event_time_column" -> eventTime.fold[JValue](JNull)(JInt(_)),
-      "max_prefetch" -> JInt(limits.maxPrefetch),
-      "chunk_bytes" -> JInt(limits.chunkBytes),
-      "time_left_ms" -> timeLeftMs.fold[JValue](JNull)(JInt(_))
-    )
+  def describe(partition: Int, partitions: Int, timeLeftMs: Option[Long]): JObject = JObject(
+    "protocol" -> JInt(1),
+    "mode" -> JString(spec.mode),
+    "batch_id" -> JInt(batchId),
+    "batch_time_ms" -> JInt(batchTime),
+    "watermark_ms" -> watermark.fold[JValue](JNull)(JInt(_)),
+    "partition" -> JInt(partition),
+    "partitions" -> JInt(partitions),
+    "time_zone" -> JString(timeZone),
+    "streaming" -> JBool(streaming),
+    "event_time_column" -> eventTime.fold[JValue](JNull)(JInt(_)),
+    "max_prefetch" -> JInt(limits.maxPrefetch),
+    "chunk_bytes" -> JInt(limits.chunkBytes),
+    "time_left_ms" -> timeLeftMs.fold[JValue](JNull)(JInt(_))
   )
 }
 
