@@ -48,8 +48,8 @@ def configure(
         The same builder.
 
     Raises:
-        InvalidConfiguration: a setting is out of its range or names another provider, Spark runs already without the
-            jar, or the builder or the environment asks for Spark Connect.
+        InvalidConfiguration: a setting is out of its range or names another provider; or Spark runs already without the
+            jar; or the builder or the environment asks for Spark Connect.
         WrongSparkVersion: package, jar and pyspark do not belong together.
     """
     options: dict[str, str] = builder._options

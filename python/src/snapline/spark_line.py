@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from snapline._version import __spark_line__, __spark_lines__, __version__
 
-#: What installs a pyspark that fits.
+#: The command that installs a pyspark that fits.
 PYSPARK = f'pip install "pyspark~={__spark_line__}.0"'
 
 

@@ -1,4 +1,4 @@
-"""The tables of docs/settings.md, made from the table of settings. ``python -m tests.python.docs.settings_page`` writes them."""
+"""The tables of docs/settings.md, from the table of settings: ``python -m tests.python.docs.settings_page``."""
 
 from __future__ import annotations
 

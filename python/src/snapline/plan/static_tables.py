@@ -42,7 +42,8 @@ def is_version_of_iceberg(table: str, options: Iterable[str]) -> bool:
 
 
 def _stays(version: Any) -> bool:
-    """A member of Spark's ``TimeTravelSpec``. A version that is no number is the name of a branch or a tag."""
+    """Whether the version in Spark's ``TimeTravelSpec`` names one state for ever; a branch or tag, which is no number,
+    does not."""
     is_version = str(version.getClass().getSimpleName()) == "AsOfVersion"
     return not is_version or str(version.version()).isdecimal()
 

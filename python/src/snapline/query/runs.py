@@ -52,7 +52,7 @@ class Runs:
         self._settings = dict(settings or {})
         self._session = writer._df.sparkSession
         self._recovery = Recovery(files)
-        #: What the last start had to rebuild; None: nothing.
+        #: The report of the last start that had to rebuild state; None: none had to.
         self.report: RecoveryReport | None = None
         sink = SinkLog.of(writer, path, table, files)
         self.driver = self._register()

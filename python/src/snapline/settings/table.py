@@ -8,7 +8,16 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from snapline.settings.duration import parse_duration
-from snapline.settings.kinds import ChoiceKind, DurationKind, FlagKind, FractionKind, Kind, NumberKind, PathKind, SizeKind
+from snapline.settings.kinds import (
+    ChoiceKind,
+    DurationKind,
+    FlagKind,
+    FractionKind,
+    Kind,
+    NumberKind,
+    PathKind,
+    SizeKind,
+)
 from snapline.settings.sizes import parse_size
 
 
@@ -34,9 +43,7 @@ class Setting(NamedTuple):
 def settings() -> dict[str, Setting]:
     """All settings by name, in the order of the page."""
     rows = json.loads(files("snapline.settings").joinpath("table.json").read_text())
-    return {
-        row["name"]: Setting(row["name"], _kind(row), row["default"], row["text"], row["section"]) for row in rows
-    }
+    return {row["name"]: Setting(row["name"], _kind(row), row["default"], row["text"], row["section"]) for row in rows}
 
 
 def kind(name: str) -> Kind:

@@ -41,7 +41,7 @@ class TtlClock:
         self._cursor = cursor
         self._ttl = ttl.milliseconds
         self._is_event = ttl.time is TtlTime.EVENT_TIME
-        #: What expires at or before this has expired.
+        #: A value that expires at or before this time has expired.
         self.now = time.processing
         if self._is_event:
             self.now = BEFORE_ALL if time.watermark is None or time.is_bounded else time.watermark

@@ -47,7 +47,7 @@ def same(value: Any) -> Any:
     return value
 
 
-#: Of values that are taken as they are.
+#: The form of values that are taken as they are.
 ANY = Form(Never, same)
 
 

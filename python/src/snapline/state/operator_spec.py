@@ -69,5 +69,5 @@ class OperatorStateSpec:
         }
 
 
-#: What a function writes as bytes of its own.
+#: The state that a function writes as bytes of its own.
 RAW_STATE = OperatorStateSpec("$raw", Distribution.RAW, None, BinaryType(), False)

@@ -14,7 +14,7 @@ from pyspark import cloudpickle
 
 from snapline.state.row import Row
 
-#: Of values that nobody can change.
+#: The types whose values nobody can change.
 _ATOMS = {type(None), bool, int, float, complex, str, bytes, date, datetime, time, timedelta, Decimal, UUID}
 _ALL_ATOMS = _ATOMS.issuperset
 _CANNOT = (pickle.PicklingError, AttributeError, TypeError)

@@ -115,7 +115,7 @@ class KeyedTestHarness:
         )
         self._time = BatchTime(0, None if planned.job.event_time is None else 0)
         self._collected = Collected(planned)
-        #: What counters and gauges came to, added up over all micro-batches.
+        #: The values of counters and gauges, added up over all micro-batches.
         self.metrics = self._collected.metrics
         #: Late rows so far.
         self.late_rows = 0

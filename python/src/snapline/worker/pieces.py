@@ -12,9 +12,9 @@ from snapline.state.weight import weight
 
 #: Rows that are gathered before they are sent.
 LIMIT = 10_000
-#: Of one row: a frame is one array of the JVM, and so is a column of Arrow, which doubles as it grows.
+#: Most bytes of one row: a frame is one array of the JVM, and so is a column of Arrow, which doubles as it grows.
 MOST_BYTES = 256 << 20
-#: Of a batch that is handed over whole; Arrow counts the bytes of a column in 32 bits.
+#: Most bytes of a batch that is handed over whole: Arrow counts the bytes of a column in 32 bits.
 MOST_WHOLE = (1 << 31) - 1
 #: Rows between two looks at what they weigh: at first, and at most.
 _FIRST_STEP, _LAST_STEP = 16, 1_024

@@ -49,7 +49,7 @@ from snapline.worker.remote_state import RemoteState
 from snapline.worker.time_limit import TimeLimit
 from snapline.worker.timers import Timer, Timers
 
-#: Of a timer in memory: a tuple and its place in a dict.
+#: Bytes of a timer in memory: a tuple and its place in a dict.
 _TIMER_WEIGHT = 200
 _LOOPS: dict[Mode, Callable[[Parts], RowLoop]] = {
     "element": ElementLoop,

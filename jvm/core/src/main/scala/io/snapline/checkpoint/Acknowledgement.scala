@@ -20,7 +20,8 @@ final case class Decline(
   * @param stale
   *   those of a run that is over
   * @param foreign
-  *   those of another query, of a checkpoint that was never triggered, or of a store that the checkpoint does not expect
+  *   those of another query, of a checkpoint that was never triggered, or of a store that the checkpoint does not
+  *   expect
   * @param duplicate
   *   those of a store that had acknowledged before
   * @param late
@@ -31,7 +32,8 @@ final case class Dropped(stale: Long = 0, foreign: Long = 0, duplicate: Long = 0
 /** The reason why a checkpoint, or a request for one, failed. Names are Flink's.
   *
   * @param counts
-  *   whether it counts against the tolerable number. A failure that a restart may mend, or a person has to see, does. One that follows from an end, a restart or a newer checkpoint does not
+  *   whether it counts against the tolerable number. A failure that a restart may mend, or a person has to see, does.
+  *   One that follows from an end, a restart or a newer checkpoint does not
   */
 sealed abstract class FailureReason(val name: String, val text: String, val counts: Boolean) {
   override def toString: String = name

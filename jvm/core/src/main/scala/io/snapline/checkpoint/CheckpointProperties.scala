@@ -10,6 +10,8 @@ import io.snapline.error.InvalidConfiguration
   *   the query stops behind it
   * @param discardSubsumed
   *   removed when newer ones fill the number retained
+  * @param discardedBy
+  *   the ends of the query that remove it
   */
 sealed abstract class CheckpointProperties(
     val name: String,
@@ -17,19 +19,11 @@ sealed abstract class CheckpointProperties(
     val isSavepoint: Boolean,
     val isSynchronous: Boolean,
     val discardSubsumed: Boolean,
-    val discardFinished: Boolean,
-    val discardCancelled: Boolean,
-    val discardFailed: Boolean,
-    val discardSuspended: Boolean
+    discardedBy: Set[Ending]
 ) {
 
   /** Whether a query that ends so takes the checkpoint with it. */
-  def discardedWhen(ending: Ending): Boolean = ending match {
-    case Ending.Finished => discardFinished
-    case Ending.Canceled => discardCancelled
-    case Ending.Failed => discardFailed
-    case Ending.Suspended => discardSuspended
-  }
+  def discardedWhen(ending: Ending): Boolean = discardedBy(ending)
 
   override def toString: String = name
 }
@@ -38,20 +32,19 @@ object CheckpointProperties {
 
   /** A savepoint belongs to the person who asked for it: nothing the system does removes it. */
   sealed abstract class OfSavepoint(name: String, isSynchronous: Boolean)
-      extends CheckpointProperties(name, true, true, isSynchronous, false, false, false, false, false)
+      extends CheckpointProperties(name, true, true, isSynchronous, false, Set.empty)
 
   /** A periodic checkpoint goes when newer ones stand in for it, and with the query that finished. */
-  sealed abstract class OfCheckpoint(name: String, cancelled: Boolean, failed: Boolean, suspended: Boolean)
-      extends CheckpointProperties(name, false, false, false, true, true, cancelled, failed, suspended)
+  sealed abstract class OfCheckpoint(name: String, discardedBy: Ending*)
+      extends CheckpointProperties(name, false, false, false, true, discardedBy.toSet + Ending.Finished)
 
   case object SyncSavepoint extends OfSavepoint("SYNC_SAVEPOINT", isSynchronous = true)
   case object Savepoint extends OfSavepoint("SAVEPOINT", isSynchronous = false)
   case object NeverRetained
-      extends OfCheckpoint("CHECKPOINT_NEVER_RETAINED", cancelled = true, failed = true, suspended = true)
+      extends OfCheckpoint("CHECKPOINT_NEVER_RETAINED", Ending.Canceled, Ending.Failed, Ending.Suspended)
   case object RetainedOnFailure
-      extends OfCheckpoint("CHECKPOINT_RETAINED_ON_FAILURE", cancelled = true, failed = false, suspended = true)
-  case object RetainedOnCancellation
-      extends OfCheckpoint("CHECKPOINT_RETAINED_ON_CANCELLATION", cancelled = false, failed = false, suspended = false)
+      extends OfCheckpoint("CHECKPOINT_RETAINED_ON_FAILURE", Ending.Canceled, Ending.Suspended)
+  case object RetainedOnCancellation extends OfCheckpoint("CHECKPOINT_RETAINED_ON_CANCELLATION")
 
   val all: Seq[CheckpointProperties] =
     Seq(SyncSavepoint, Savepoint, NeverRetained, RetainedOnFailure, RetainedOnCancellation)
@@ -85,8 +78,8 @@ object RetentionPolicy {
 /** How a query came to its end. Only these take checkpoints away; a restart of the same query is `started` again, not
   * an end.
   *
-  * A query that someone means to start again from its checkpoint folder (`stop()`, or a trigger that ran out of data)
-  * is `Suspended`, whatever Spark calls it: `Finished` discards every periodic checkpoint, as in Flink.
+  * A query that may start again from its checkpoint folder (`stop()`, or a trigger that ran out of data) is
+  * `Suspended`, whatever Spark calls it: `Finished` discards every periodic checkpoint, as in Flink.
   */
 sealed abstract class Ending(val name: String) {
   override def toString: String = name

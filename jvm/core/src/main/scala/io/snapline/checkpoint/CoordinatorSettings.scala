@@ -3,8 +3,8 @@ package io.snapline.checkpoint
 import io.snapline.error.InvalidConfiguration
 
 /** How often checkpoints are taken, and what may go wrong with them. Defaults are Flink's, but for `retention`: a Spark
-  * query is stopped and started again on its checkpoint folder all the time, so what it needs for that stays unless the
-  * user says otherwise.
+  * query is stopped and started again on its checkpoint folder all the time. The files it needs for that stay, unless
+  * the user says otherwise.
   *
   * @param intervalMs
   *   between two triggers; None: at every barrier

@@ -37,7 +37,8 @@ final case class PendingCheckpoint(
   /** The newest batch of which it has changes. */
   def newestBatch: Long = acked.values.foldLeft(batch)((newest, ack) => math.max(newest, ack.handle.ref.version - 1))
 
-  /** Whether its metadata may be written. A replayed batch goes into no sink, so the sink must have every batch whose changes the checkpoint holds.
+  /** Whether its metadata may be written. A replayed batch goes into no sink, so the sink must have every batch whose
+    * changes the checkpoint holds.
     *
     * @param committed
     *   the newest batch that is committed

@@ -164,7 +164,9 @@ final class FakeWorker(
     val rows = mutable.ArrayBuffer.empty[InternalRow]
     var more = true
     while (more) {
-      emit(WorkerFrame.Fetch, ("request" -> request) ~ ("state" -> state) ~ ("slot" -> slot) ~ ("what" -> "scan"))(_ => ())
+      emit(WorkerFrame.Fetch, ("request" -> request) ~ ("state" -> state) ~ ("slot" -> slot) ~ ("what" -> "scan"))(_ =>
+        ()
+      )
       val frame = answer()
       rows ++= rowsOf(state, frame)
       more = frame.flag("more")
@@ -175,9 +177,10 @@ final class FakeWorker(
   private def one(slot: Int, at: Long): Option[Long] = {
     request += 1
     fetches += 1
-    emit(WorkerFrame.Fetch, ("request" -> request) ~ ("state" -> 2) ~ ("slot" -> slot) ~ ("what" -> "entries")) { frame =>
-      requestWriters(2).write(InternalRow(slot, at, 0L))
-      requestWriters(2).flush(frame)
+    emit(WorkerFrame.Fetch, ("request" -> request) ~ ("state" -> 2) ~ ("slot" -> slot) ~ ("what" -> "entries")) {
+      frame =>
+        requestWriters(2).write(InternalRow(slot, at, 0L))
+        requestWriters(2).flush(frame)
     }
     rowsOf(2, answer()).headOption.map(_.getLong(2))
   }

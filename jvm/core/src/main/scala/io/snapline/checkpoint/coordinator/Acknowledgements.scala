@@ -106,7 +106,8 @@ private[checkpoint] final class Acknowledgements(
     released.deletions
   }
 
-  /** Deletes the files that no next snapshot of these stores can build on: they have answered, or nobody waits for them.
+  /** Deletes the files that no next snapshot of these stores can build on: they have answered, or nobody waits for
+    * them.
     */
   def prune(stores: Set[StoreId]): Seq[Action] = {
     val released = new Released(files)

@@ -14,7 +14,8 @@ object Action {
   /** See that all the checkpoint names is there, write its metadata, and report `metadataWritten` or `writeFailed`. */
   final case class Complete(checkpoint: PendingCheckpoint) extends Action
 
-  /** The checkpoint is aborted, and its requesters are told. Its uploads may stop. Acknowledgements that still come are counted as late.
+  /** The checkpoint is aborted, and its requesters are told. Its uploads may stop. Acknowledgements that still come are
+    * counted as late.
     */
   final case class Abort(checkpoint: PendingCheckpoint, reason: FailureReason, message: String) extends Action
 

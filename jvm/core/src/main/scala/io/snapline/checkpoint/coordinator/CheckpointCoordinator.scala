@@ -5,7 +5,10 @@ import io.snapline.checkpoint.history.CheckpointHistory
 
 /** Decides about the checkpoints of one query: when one is triggered, completed, aborted or deleted.
   *
-  * A state machine without threads, clock or files: each event takes the time and returns actions. The driver calls it from several threads under one lock, and does the actions in the order given. `Complete` comes back as `metadataWritten` or `writeFailed`. Until then that checkpoint can be neither aborted nor forgotten: it may exist already.
+  * A state machine without threads, clock or files: each event takes the time and returns actions. The driver calls it
+  * from several threads under one lock, and does the actions in the order given. `Complete` comes back as
+  * `metadataWritten` or `writeFailed`. Until then that checkpoint can be neither aborted nor forgotten: it may exist
+  * already.
   *
   * It keeps which files may be deleted (`SharedFileRegistry`). Files that were never acknowledged are unknown to it,
   * and it leaves them alone.
@@ -49,7 +52,8 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
     * damaged.
     *
     * @param found
-    *   every sound checkpoint in the query's folder. One that was completed before and is not among them was quarantined, and its files are left alone
+    *   every sound checkpoint in the query's folder. One that was completed before and is not among them was
+    *   quarantined, and its files are left alone
     * @param highestId
     *   greatest number of a checkpoint in the folder, whole or not
     * @param restored
@@ -268,7 +272,8 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
       over ++ released.deletions
     }
 
-  /** A user disposes of a completed checkpoint or a savepoint. Files that a store's next snapshot builds on stay until then.
+  /** A user disposes of a completed checkpoint or a savepoint. Files that a store's next snapshot builds on stay until
+    * then.
     */
   def disposed(id: Long): Seq[Action] = completed.get(id).toSeq.flatMap { checkpoint =>
     val released = new Released(files)

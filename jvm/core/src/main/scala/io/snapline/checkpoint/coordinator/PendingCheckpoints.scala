@@ -34,7 +34,9 @@ private[checkpoint] final class PendingCheckpoints {
   def awaiting(ack: Acknowledgement): Seq[PendingCheckpoint] =
     all.values.filter(p => p.id <= ack.checkpoint && p.awaits(ack)).toSeq
 
-  /** The checkpoints for which stores may be about to name the same merged file, also by a handle that is meant for a later one. */
+  /** The checkpoints for which stores may be about to name the same merged file, also by a handle that is meant for a
+    * later one.
+    */
   def mayShareMerged(checkpoint: Long): Seq[PendingCheckpoint] =
     all.values.filter(p => p.id == checkpoint || p.id < checkpoint && p.isOwed).toSeq
 

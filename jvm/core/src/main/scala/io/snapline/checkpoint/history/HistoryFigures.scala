@@ -74,7 +74,8 @@ final case class Summary(count: Long = 0, min: Long = 0, max: Long = 0, sum: Lon
   def avg: Long = if (count == 0) 0 else sum / count
 }
 
-/** Percentiles of some values: the smallest value that the given share of all does not exceed. Without values all are zero.
+/** Percentiles of some values: the smallest value that the given share of all does not exceed. Without values all are
+  * zero.
   */
 final class Percentiles private (sorted: Array[Long]) {
   def apply(share: Double): Long =

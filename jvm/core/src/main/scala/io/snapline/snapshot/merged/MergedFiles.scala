@@ -108,6 +108,6 @@ final class MergedFiles(val storage: CheckpointStorage) {
 
 private object MergedFiles {
 
-  /** A file of at most so many bytes is read at once. Of a larger one, header, index and trailer are read alone. */
+  /** A file of at most so many bytes is read at once. Header, index and trailer of a larger one are read alone. */
   private val IndexAtOnce = 1L << 16
 }

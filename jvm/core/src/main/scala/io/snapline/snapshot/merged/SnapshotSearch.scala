@@ -13,7 +13,8 @@ import io.snapline.storage.{ArrayStorage, CheckpointStorage}
   */
 final class SnapshotSearch(storage: CheckpointStorage, store: String, merged: MergedFiles, files: Seq[MergedFile]) {
 
-  /** The handles that a run has completed. None while one of the version cannot be read: it may be on its way, and be the one that counts.
+  /** The handles that a run has completed. None while one of the version cannot be read: it may be on its way, and be
+    * the one that counts.
     */
   def of(version: Long, run: String): Seq[StoredHandle] =
     try {

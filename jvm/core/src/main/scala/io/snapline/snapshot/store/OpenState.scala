@@ -5,8 +5,8 @@ import java.io.File
 import io.snapline.snapshot.format.{Origin, VersionRef}
 import io.snapline.state.KeyedBackend
 
-/** A state that one [[VersionedState]] has left as it is, loaded and committed, for another one of the same store.
-  * Its owner takes it over or closes it.
+/** A state that one [[VersionedState]] has left as it is, loaded and committed, for another one of the same store. Its
+  * owner takes it over or closes it.
   *
   * @param origin
   *   origin of the state that left it

@@ -134,7 +134,8 @@ private[snapshot] final class Retention(
     }
 }
 
-/** The snapshots and table files of one store that checkpoints of a query name. They are told apart because handles may lie in merged files.
+/** The snapshots and table files of one store that checkpoints of a query name. They are told apart because handles may
+  * lie in merged files.
   *
   * @param tables
   *   names of table files in the store's folder
@@ -145,8 +146,8 @@ object Pinned {
   val nothing: Pinned = Pinned(Set.empty, Set.empty)
 }
 
-/** The snapshot that each of the newest versions of a line names, so that clean-up need not read their changelogs. A row
-  * of versions that name the same one is one entry.
+/** The snapshot that each of the newest versions of a line names, so that clean-up need not read their changelogs. A
+  * row of versions that name the same one is one entry.
   *
   * Bounded whatever the number of versions is that are kept: clean-up reads what this has forgotten. Any thread.
   */

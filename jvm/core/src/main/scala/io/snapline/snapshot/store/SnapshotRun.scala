@@ -22,7 +22,8 @@ import io.snapline.state.{LocalFolder, LocalSnapshot, PendingSnapshot}
   * @param note
   *   told the handle and the milliseconds since the sync phase began
   * @param destination
-  *   the handle's destination */
+  *   the handle's destination
+  */
 private[snapshot] final class SnapshotRun private (
     store: StoreContext,
     held: HeldState,

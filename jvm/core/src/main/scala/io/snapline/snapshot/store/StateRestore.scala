@@ -232,6 +232,6 @@ private[snapline] final class StateRestore(storage: CheckpointStorage, factory: 
 
 private object StateRestore {
 
-  /** How many older versions an error message tries before it gives up naming one that loads. */
+  /** Most older versions that an error message tries, to name one that loads. */
   private val AdviceDepth = 20
 }

@@ -12,7 +12,9 @@ import io.snapline.state.KeyedBackend
 /** The versions of one store: a backend that holds one of them, and the files in storage that hold them all.
   *
   * Owns the backend: makes it at the first load, closes it when an abort makes it useless and on `close`. One thread at
-  * a time, save the methods that say otherwise. A committed version is in storage before `commit` returns. With interval durability (docs/notes/004-checkpoints.md) it is in `near`. Owns the files in `near`: all that a version needs stays there until a later version was loaded. Until then the batch that begins at it may be run again.
+  * a time, save the methods that say otherwise. A committed version is in storage before `commit` returns. With
+  * interval durability (docs/notes/004-checkpoints.md) it is in `near`. Owns the files in `near`: all that a version
+  * needs stays there until a later version was loaded. Until then the batch that begins at it may be run again.
   *
   * @param check
   *   compares the origin of files read with the store's own; throws if they do not go together

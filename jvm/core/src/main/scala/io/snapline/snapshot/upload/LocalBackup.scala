@@ -15,8 +15,8 @@ import io.snapline.storage.CheckpointStorage
 /** A folder of the executor's own for one store. Its maker deletes it. */
 final case class NearFolder(folder: File, storage: CheckpointStorage)
 
-/** The executor's own copies of a store's newest checkpoints, laid out as in storage, so that an attempt that follows a
-  * failed one need not fetch them. Cost no copying: the files are those the snapshots had linked.
+/** The executor's own copies of a store's newest checkpoints, laid out as in storage. An attempt that follows a failed
+  * one need not fetch them. Cost no copying: the files are those the snapshots had linked.
   *
   * Owns what it puts into `folder`. A copy stays until a later one is `release`d from: the batch that made the later
   * version may be run again. Any thread.

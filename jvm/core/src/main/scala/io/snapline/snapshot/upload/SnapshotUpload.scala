@@ -24,7 +24,8 @@ private[snapshot] final class SnapshotUpload(
     deadlineNanos: Long
 ) {
 
-  /** Uploads the snapshot and returns the content of its handle. All files that it names are durable when this returns. */
+  /** Uploads the snapshot and returns the content of its handle. All files that it names are durable when this returns.
+    */
   def run(
       ref: VersionRef,
       local: LocalSnapshot,

@@ -2,8 +2,8 @@ package io.snapline.state.heap
 
 import java.util.Arrays
 
-/** The changes of a map since its last snapshot: rows as they are now, and keys that were deleted. A row that
-  * replaces another of the same version takes its place.
+/** The changes of a map since its last snapshot: rows as they are now, and keys that were deleted. A row that replaces
+  * another of the same version takes its place.
   *
   * One thread until it is handed to a snapshot, which only reads it.
   */

@@ -2,9 +2,8 @@ package io.snapline.state.rocksdb
 
 import java.util.Arrays
 
-/** The key below which a family is known to have no rows. Scans begin there: what is worked off in order of time
-  * (timers, expiries) leaves tombstones at the beginning, and each scan would pass them again until they are compacted
-  * away.
+/** The key below which a family is known to have no rows. Scans begin there. Entries that are removed in order of time
+  * (timers, expiries) leave tombstones at the beginning. Each scan would pass them again until they are compacted away.
   *
   * Belongs to the thread that holds the backend, like all that changes rows. Learned from the first row that a scan
   * finds, kept true by every put, and forgotten where rows come by another way.

@@ -76,7 +76,8 @@ private[rocksdb] object RocksDbOptions {
 /** @param compression
   *   compression of table files: `lz4`, `zstd` or `none`
   * @param inlineThreshold
-  *   table files of at most so many bytes are written again with each snapshot. Before a snapshot, a family's files of that size are merged into one
+  *   table files of at most so many bytes are written again with each snapshot. Before a snapshot, a family's files of
+  *   that size are merged into one
   */
 final case class RocksDbSettings(compression: String = "lz4", inlineThreshold: Int = 0) {
   private[rocksdb] def compressionType: CompressionType = compression match {

@@ -52,9 +52,9 @@ object Page {
 
 /** The memory all row tables of a JVM share. Owned by whoever makes it (one for the JVM); holds no page itself.
   *
-  * A table may take what is free; once nothing is free, a table over its equal share frees its oldest pages first,
-  * and one under its share may go on up to it. So the sum stays below twice the limit, and below the limit once every
-  * table has been used or trimmed again.
+  * A table may take free memory. Once nothing is free, a table over its equal share frees its oldest pages first. One
+  * under its share may grow up to it. So the sum stays below twice the limit, and below the limit once every table has
+  * been used or trimmed again.
   */
 final class PageMemory(val limit: Long) {
   private val taken = new AtomicLong

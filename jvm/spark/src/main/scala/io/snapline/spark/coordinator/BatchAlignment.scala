@@ -4,7 +4,8 @@ import io.snapline.checkpoint.coordinator.CheckpointCoordinator
 import io.snapline.checkpoint.NamedFile
 import io.snapline.spark.protocol.{Alignment, CheckpointFolder}
 
-/** Knows the batches of a query that have run before, and how the tasks of each treat rows for which there is no time. Guarded by its owner.
+/** Knows the batches of a query that have run before, and how the tasks of each treat rows for which there is no time.
+  * Guarded by its owner.
   *
   * @param first
   *   the alignment of batches that run for the first time

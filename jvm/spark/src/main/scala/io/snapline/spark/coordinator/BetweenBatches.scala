@@ -5,12 +5,15 @@ import io.snapline.checkpoint.coordinator.{Action, CheckpointCoordinator}
 import io.snapline.snapshot.format.VersionRef
 import io.snapline.spark.protocol.{HolderOrder, HoldersReport}
 
-/** Knows the executor that holds the newest version of each store, and asks it for a snapshot when no batch follows (docs/notes/004-checkpoints.md). Guarded by its owner.
+/** Knows the executor that holds the newest version of each store, and asks it for a snapshot when no batch follows
+  * (docs/notes/004-checkpoints.md). Guarded by its owner.
   *
-  * A version is known by the good end of the task that made it. Where two tasks say so, nobody can tell whose output the sink has, and there is no such checkpoint.
+  * A version is known by the good end of the task that made it. Where two tasks say so, nobody can tell whose output
+  * the sink has, and there is no such checkpoint.
   *
   * @param savepoints
-  *   whether user-triggered savepoints may be taken between batches. Where there may be in-flight data, a savepoint needs a barrier that was aligned for it
+  *   whether user-triggered savepoints may be taken between batches. Where there may be in-flight data, a savepoint
+  *   needs a barrier that was aligned for it
   */
 private[spark] final class BetweenBatches(savepoints: Boolean) {
   import BetweenBatches._
@@ -59,8 +62,8 @@ private[spark] final class BetweenBatches(savepoints: Boolean) {
   def repeated(coordinator: CheckpointCoordinator, nowMs: Long): Seq[Action] =
     coordinator.repeated(FirstPauseMs, savepoints, nowMs)
 
-  /** A checkpoint between batches has ended. A batch that began meanwhile makes the pause longer: a query whose batches come at such
-    * distances would have no other checkpoint.
+  /** A checkpoint between batches has ended. A batch that began meanwhile makes the pause longer: a query whose batches
+    * come at such distances would have no other checkpoint.
     */
   def ended(completed: Boolean): Unit = pause = if (completed) FirstPauseMs else math.min(pause * 2, LongestPauseMs)
 

@@ -15,8 +15,8 @@ private[spark] final class BroadcastBoard {
     override def removeEldestEntry(eldest: JavaMap.Entry[(String, Long), Batch]): Boolean = size > Kept
   }
 
-  /** The difference to the partitions that reported before, as a text; empty if there is none. A partition that reports again
-    * replaces its first report.
+  /** The difference to the partitions that reported before, as a text; empty if there is none. A partition that reports
+    * again replaces its first report.
     */
   def take(report: BroadcastReport): String = synchronized {
     val of = (report.run, report.operator)

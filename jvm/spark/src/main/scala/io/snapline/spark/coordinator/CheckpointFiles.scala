@@ -88,9 +88,11 @@ private[coordinator] final class CheckpointFiles(
   }
 }
 
-/** The deletions that a query's coordinator wants, in its order. One that fails holds up those behind it: they may name files that a `_metadata` which is still there names too.
+/** The deletions that a query's coordinator wants, in its order. One that fails holds up those behind it: they may name
+  * files that a `_metadata` which is still there names too.
   *
-  * Each belongs to a reading of the checkpoint folder: when it is read anew, older deletions are forgotten, because the new count knows nothing of them. Any thread.
+  * Each belongs to a reading of the checkpoint folder: when it is read anew, older deletions are forgotten, because the
+  * new count knows nothing of them. Any thread.
   */
 private[spark] final class Deletions(delete: Action.Delete => Unit, where: String) {
   private val log = LoggerFactory.getLogger(classOf[Deletions])
@@ -106,8 +108,8 @@ private[spark] final class Deletions(delete: Action.Delete => Unit, where: Strin
     read
   }
 
-  /** The deletions wanted until now follow from an older reading. The reader of the folder calls this once more, when it
-    * counts what it has read.
+  /** The deletions wanted until now follow from an older reading. The reader of the folder calls this once more, when
+    * it counts what it has read.
     */
   def forget(): Unit = synchronized {
     readings += 1

@@ -9,7 +9,8 @@ import io.snapline.spark.protocol.{Alignment, ChannelLimits}
 /** The settings of one query's checkpoints, as `snapline.start` gives them.
   *
   * @param settings
-  *   the coordinator's settings. Without `intervalMs` every batch is durable by itself, and checkpoints are taken at the first barrier of a run and when a user triggers them
+  *   the coordinator's settings. Without `intervalMs` every batch is durable by itself, and checkpoints are taken at
+  *   the first barrier of a run and when a user triggers them
   * @param alignment
   *   the alignment of batches that run for the first time
   */

@@ -129,7 +129,8 @@ object Checkpointing {
     if (driver != null) session.sparkContext.setLocalProperty(TaskBarrier.Property, driver.planned(batch).text)
   }
 
-  /** A query is about to start on this checkpoint folder, and nothing is written yet. A plain start could plan batches anew that the sink has, go on from missing state, or cut a batch at another place than the sink has seen.
+  /** A query is about to start on this checkpoint folder, and nothing is written yet. A plain start could plan batches
+    * anew that the sink has. It could go on from missing state, or cut a batch at another place than the sink has seen.
     */
   def starting(root: Path, configuration: Configuration): Unit =
     if (!drivers.containsKey(root.toString)) refuseLagging(root, configuration)

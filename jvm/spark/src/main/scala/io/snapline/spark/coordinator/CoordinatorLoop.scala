@@ -12,8 +12,8 @@ import io.snapline.checkpoint.NamedFile
 /** One query's coordinator, and the lock that guards it: this object. Actions are carried out on one thread, in the
   * order of the events.
   *
-  * Spark's one thread for the messages of all queries takes the lock, so no holder of it may use storage.
-  * Owns the thread, which `end` ends.
+  * Spark's one thread for the messages of all queries takes the lock, so no holder of it may use storage. Owns the
+  * thread, which `end` ends.
   *
   * @param location
   *   path of the checkpoint folder, for the log
@@ -73,10 +73,9 @@ private[coordinator] final class CoordinatorLoop(location: String, prepare: Seq[
   }
 }
 
-/** Milliseconds since 1970 that run on when the machine's clock is set: the time at which this was made, and what has
-  * gone by since. Intervals, pauses and timeouts of a coordinator are measured with it; set back by an hour, the
-  * machine's own clock would have it take no checkpoint for an hour, and forward, take every executor for a silent one.
-  * Any thread.
+/** Milliseconds since 1970 that run on when the machine's clock is set: the time at which this was made, and the time
+  * since. Intervals, pauses and timeouts of a coordinator are measured with it. The machine's clock, set back by an
+  * hour, would stop checkpoints for an hour. Set forward, it would make every executor look silent. Any thread.
   */
 private[spark] final class SteadyClock(
     wallMs: () => Long = () => System.currentTimeMillis(),

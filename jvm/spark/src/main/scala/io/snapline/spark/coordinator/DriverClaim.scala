@@ -11,7 +11,8 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.snapline.error.QueryTakenOver
 import io.snapline.storage.CheckpointStorage
 
-/** The claim of one driver on a checkpoint folder, which belongs to the driver that began last (docs/notes/013-two-drivers.md).
+/** The claim of one driver on a checkpoint folder, which belongs to the driver that began last
+  * (docs/notes/013-two-drivers.md).
   *
   * Owns the file `<number>_<id>` in `snapline/claims`, from `take` to `release`; a driver that dies leaves it. The
   * greatest number counts, and of two drivers that chose the same one the greater id: nothing rests on a file system

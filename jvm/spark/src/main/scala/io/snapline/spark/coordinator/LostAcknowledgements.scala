@@ -24,7 +24,9 @@ private[spark] final class LostAcknowledgements(
 ) {
   private var lastLooks = Map.empty[Long, Long]
 
-  /** The acknowledgements that were found. A store with several attempts is left out: only its message can tell which of them ended well. */
+  /** The acknowledgements that were found. A store with several attempts is left out: only its message can tell which
+    * of them ended well.
+    */
   def look(pending: Seq[PendingCheckpoint], nowMs: Long): Seq[Acknowledgement] = {
     lastLooks = lastLooks.filter { case (id, _) => pending.exists(_.id == id) }
     val waiting = pending.filter(p => !p.completing && isDue(p, nowMs))

@@ -38,7 +38,8 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   /** Greatest number of a checkpoint, whole or not; 0 if there is none. */
   def highestId: Long = ids.lastOption.getOrElse(0L)
 
-  /** Checkpoints whose metadata is complete, oldest first, with the metadata's length in bytes. Skips incomplete metadata. Any other read error is thrown, so that files of an unreadable checkpoint are never treated as orphans.
+  /** Checkpoints whose metadata is complete, oldest first, with the metadata's length in bytes. Skips incomplete
+    * metadata. Any other read error is thrown, so that files of an unreadable checkpoint are never treated as orphans.
     */
   def completed(): Seq[(CheckpointMetadata, Long)] = ids.flatMap { id =>
     try Some(CheckpointMetadata.read(storage, id))
@@ -238,7 +239,9 @@ private[spark] object CheckpointFolder {
 /** The entries of one batch in Spark's two logs, as they stand there. */
 private[spark] final case class LogEntries(offsets: String, commit: String) {
 
-  /** The watermark of the batch after this one, in ms; 0 if there is none. A commit is a line with its format and one of JSON. */
+  /** The watermark of the batch after this one, in ms; 0 if there is none. A commit is a line with its format and one
+    * of JSON.
+    */
   def watermarkMs: Long =
     commit.linesIterator.drop(1).nextOption().fold(0L) { json =>
       new ObjectMapper().readTree(json).path("nextBatchWatermarkMs").asLong(0)

@@ -13,7 +13,8 @@ import io.snapline.snapshot.format.VersionRef
 /** A version that a task has made and that came to its good end, and whose changes nobody but its executor has. */
 final case class HeldStore(run: String, store: StoreId, ref: VersionRef)
 
-/** An executor reports that it lives and which stores it holds. The answer is an array of orders, as texts (HolderOrder).
+/** An executor reports that it lives and which stores it holds. The answer is an array of orders, as texts
+  * (HolderOrder).
   *
   * @param runs
   *   runs of all stores that it holds
@@ -22,8 +23,8 @@ final case class HeldStore(run: String, store: StoreId, ref: VersionRef)
   */
 final case class HoldersReport(executor: String, runs: Seq[String], stores: Seq[HeldStore])
 
-/** An order of the driver to an executor that holds stores. It travels as text: an executor that has our jar from `spark.jars`
-  * can read answers of Java's own classes only.
+/** An order of the driver to an executor that holds stores. It travels as text: an executor that has our jar from
+  * `spark.jars` can read answers of Java's own classes only.
   */
 sealed trait HolderOrder {
   private[spark] def text: String
@@ -35,9 +36,15 @@ object HolderOrder {
   final case class Take(query: String, run: String, store: StoreId, ref: VersionRef, checkpoint: Long)
       extends HolderOrder {
     override private[spark] def text: String = JsonMethods.compact(
-      ("order" -> "take") ~ ("query" -> query) ~ ("run" -> run) ~ ("operator" -> store.operator) ~
-        ("partition" -> store.partition) ~ ("store" -> store.store) ~ ("version" -> ref.version) ~
-        ("uid" -> ref.uid) ~ ("checkpoint" -> checkpoint)
+      ("order" -> "take") ~
+        ("query" -> query) ~
+        ("run" -> run) ~
+        ("operator" -> store.operator) ~
+        ("partition" -> store.partition) ~
+        ("store" -> store.store) ~
+        ("version" -> ref.version) ~
+        ("uid" -> ref.uid) ~
+        ("checkpoint" -> checkpoint)
     )
   }
 
@@ -56,7 +63,13 @@ object HolderOrder {
       string("order") match {
         case "take" =>
           val store = StoreId(number("operator"), number("partition").toInt, string("store"))
-          Take(string("query"), string("run"), store, VersionRef(number("version"), string("uid")), number("checkpoint"))
+          Take(
+            string("query"),
+            string("run"),
+            store,
+            VersionRef(number("version"), string("uid")),
+            number("checkpoint")
+          )
         case "forget" => Forget(string("run"))
       }
     } catch { case NonFatal(e) => throw new InternalError(s"$text is no order: ${e.getMessage}") }

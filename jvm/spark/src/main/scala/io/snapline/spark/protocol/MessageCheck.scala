@@ -5,7 +5,9 @@ import scala.util.control.{NonFatal, NoStackTrace}
 import io.snapline.checkpoint.{Acknowledgement, Decline, StateHandle, StoreId}
 import io.snapline.snapshot.format.VersionRef
 
-/** Checks the members of a message to the driver, which anybody may have sent. Names become paths of files that are deleted, and numbers sizes of arrays. A field that was missing when the message was deserialized is null. A message that passes may still be wrong: the coordinator sees that, for it knows the answers it waits for.
+/** Checks the members of a message to the driver, which anybody may have sent. Names become paths of files that are
+  * deleted, and numbers sizes of arrays. A field that was missing when the message was deserialized is null. A message
+  * that passes may still be wrong: the coordinator sees that, for it knows the answers it waits for.
   */
 private[spark] object MessageCheck {
   import DriverMessage._

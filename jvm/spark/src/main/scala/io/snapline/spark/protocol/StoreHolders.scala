@@ -19,8 +19,8 @@ trait SnapshotSource {
   def snapshot(ref: VersionRef, to: SnapshotListener): Boolean
 }
 
-/** The stores of this executor whose newest version was made at a barrier without a checkpoint, so that the driver can
-  * have one when no batch follows.
+/** The stores of this executor whose newest version was made at a barrier without a checkpoint. The driver can have one
+  * of them when no batch follows.
   *
   * The plugin's messages go from executors to the driver only, so this asks, as long as there is something that could
   * be asked for. Owns the thread that does; it ends when it is idle. Any thread.

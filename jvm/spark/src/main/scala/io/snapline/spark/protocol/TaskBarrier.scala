@@ -11,7 +11,8 @@ import org.json4s.JsonDSL._
 
 import io.snapline.error.InternalError
 
-/** The driver's decisions about the micro-batch of a task. It travels as a local property of the stream's thread, as JSON.
+/** The driver's decisions about the micro-batch of a task. It travels as a local property of the stream's thread, as
+  * JSON.
   *
   * @param run
   *   run id of the query: a thread that inherited the property has no part in it
@@ -22,7 +23,8 @@ import io.snapline.error.InternalError
   * @param checkpoint
   *   number of the checkpoint to take of the version that this batch makes
   * @param owed
-  *   number of the checkpoint to take of that version or a later one, by the stores of operators that may be ahead; `checkpoint` is for the others
+  *   number of the checkpoint to take of that version or a later one, by the stores of operators that may be ahead;
+  *   `checkpoint` is for the others
   * @param mayBeAhead
   *   ids of those operators
   * @param awaited
@@ -47,9 +49,16 @@ final case class TaskBarrier(
     alignment: Alignment
 ) {
   def text: String = JsonMethods.compact(
-    ("run" -> run.toString) ~ ("replays" -> replays) ~ ("interval" -> interval) ~ ("checkpoint" -> checkpoint) ~
-      ("owed" -> owed) ~ ("may_be_ahead" -> mayBeAhead.toSeq) ~ ("awaited" -> awaited) ~ ("restore" -> restore) ~
-      ("merged" -> merged) ~ ("alignment" -> alignment.json)
+    ("run" -> run.toString) ~
+      ("replays" -> replays) ~
+      ("interval" -> interval) ~
+      ("checkpoint" -> checkpoint) ~
+      ("owed" -> owed) ~
+      ("may_be_ahead" -> mayBeAhead.toSeq) ~
+      ("awaited" -> awaited) ~
+      ("restore" -> restore) ~
+      ("merged" -> merged) ~
+      ("alignment" -> alignment.json)
   )
 }
 

@@ -14,7 +14,8 @@ import io.snapline.state.heap.HeapMemory
 import io.snapline.state.rocksdb.RocksDbMemory
 import io.snapline.state.rowtable.PageMemory
 
-/** The merged files of one query, as its stores on this executor share them: their content that was read, and their writer.
+/** The merged files of one query, as its stores on this executor share them: their content that was read, and their
+  * writer.
   */
 private[provider] final class ExecutorMerging(root: Path, configuration: Configuration, maxFileSize: Long) {
   private val storage = CheckpointFolder.mergedStorage(root, configuration)
@@ -37,7 +38,8 @@ private[provider] object ExecutorMerging {
     }
   }
 
-  /** One store's share, taken when it is first needed. Its maker closes it. A file that is being written then is still completed.
+  /** One store's share, taken when it is first needed. Its maker closes it. A file that is being written then is still
+    * completed.
     */
   final class Share(root: Path, configuration: Configuration, settings: ProviderSettings) extends AutoCloseable {
     private val maxFileSize = settings.mergedFileSize

@@ -62,11 +62,13 @@ private[spark] final class StateFamilies(
         internal,
         spec,
         valueSchema,
-        RocksDBStateEncoder.getKeyEncoder(data, spec, useColumnFamilies = true),
-        RocksDBStateEncoder.getValueEncoder(data, valueSchema, multi, StateFamily.NoDelimiter),
+        RowEncoding(
+          RocksDBStateEncoder.getKeyEncoder(data, spec, useColumnFamilies = true),
+          RocksDBStateEncoder.getValueEncoder(data, valueSchema, multi, StateFamily.NoDelimiter),
+          plain = conf.stateStoreEncodingFormat == StateStoreEncoding.UnsafeRow.toString
+        ),
         KeyGroupOf.create(id.storeName, name, spec, maxParallelism),
-        if (conf.rowChecksumEnabled) Some(verifier) else None,
-        conf.stateStoreEncodingFormat == StateStoreEncoding.UnsafeRow.toString
+        if (conf.rowChecksumEnabled) Some(verifier) else None
       )
       families += name -> family
       family
@@ -92,7 +94,8 @@ private[spark] final class StateFamilies(
     val stored = family.rows.descriptor
     val fits = stored.keyGroups == family.hasKeyGroups && stored.multi == family.multi
     val isDefault = family.name == StateStore.DEFAULT_COL_FAMILY_NAME
-    // A reader of one state of an operator with several declares the default state with the layout of that one, and does not use it.
+    // A reader of one state of an operator with several declares the default state with the layout of that one, and
+    // does not use it.
     if (!fits && (!isDefault || family.rows.keyCount > 0)) throw incompatible(family)
     if (isDefault) defaultUnfit = !fits
   }

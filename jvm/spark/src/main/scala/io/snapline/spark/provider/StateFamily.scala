@@ -8,6 +8,17 @@ import org.apache.spark.unsafe.Platform
 import io.snapline.keygroup.KeyGroups
 import io.snapline.state.ColumnFamily
 
+/** Spark's encoders of a state's rows.
+  *
+  * @param plain
+  *   whether rows are stored as they are (UnsafeRow encoding)
+  */
+private[provider] final case class RowEncoding(
+    keys: RocksDBKeyStateEncoder,
+    values: RocksDBValueStateEncoder,
+    plain: Boolean
+)
+
 /** Translates between Spark's rows and a column family's bytes, one for each state of a store.
   *
   * Rows that come back are reused by the next call, as in Spark's providers. One thread.
@@ -16,20 +27,18 @@ import io.snapline.state.ColumnFamily
   *   None: keys carry no key group
   * @param checksums
   *   None: rows carry no checksum; Some(verifier): they do, and the verifier (if any) checks them when read
-  * @param plain
-  *   whether rows are stored as they are (UnsafeRow encoding)
   */
 private[spark] final class StateFamily(
     val name: String,
     val internal: Boolean,
     spec: KeyStateEncoderSpec,
     valueSchema: StructType,
-    val keys: RocksDBKeyStateEncoder,
-    values: RocksDBValueStateEncoder,
+    encoding: RowEncoding,
     keyGroup: Option[KeyGroupOf],
-    checksums: Option[Option[KeyValueIntegrityVerifier]],
-    plain: Boolean
+    checksums: Option[Option[KeyValueIntegrityVerifier]]
 ) {
+  import encoding.{plain, values}
+  val keys: RocksDBKeyStateEncoder = encoding.keys
   val multi: Boolean = values.supportsMultipleValuesPerKey
   val hasKeyGroups: Boolean = keyGroup.isDefined
   private val prefix = if (hasKeyGroups) KeyGroups.PrefixBytes else 0

@@ -58,7 +58,8 @@ private[spark] final class StateLocation(
   /** Where the handle of a checkpoint is. */
   def learn(handle: StateHandle): Unit = handle.merged.foreach(withMerged.learn(handle.ref, _, handle.handleBytes))
 
-  /** A query whose batches are durable has no handle that counts in a merged file. A reader outside of queries cannot know which kind it reads.
+  /** A query whose batches are durable has no handle that counts in a merged file. A reader outside of queries cannot
+    * know which kind it reads.
     */
   def lookForMerged(barrier: Option[TaskBarrier]): Unit = mayBeMerged = barrier match {
     case Some(of) => of.merged || of.interval && settings.fileMerging

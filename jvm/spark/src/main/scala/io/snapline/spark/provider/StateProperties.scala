@@ -5,7 +5,8 @@ import org.apache.spark.sql.execution.streaming.state.StateStoreConf
 import io.snapline.error.IncompatibleState
 import io.snapline.snapshot.format.Origin
 
-/** The properties that a checkpoint's state keeps all its life. They are written into every file, and compared with the settings.
+/** The properties that a checkpoint's state keeps all its life. They are written into every file, and compared with the
+  * settings.
   *
   * @param backend
   *   the backend's name in the files

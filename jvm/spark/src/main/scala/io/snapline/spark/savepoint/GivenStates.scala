@@ -13,7 +13,8 @@ import io.snapline.state.FamilyDescriptor
 /** Rows of a family for one store, in the order of their keys. */
 private[savepoint] final case class GivenRows(family: FamilyDescriptor, rows: Seq[(Array[Byte], Array[Byte])])
 
-/** The states of an operator that are not spread by a key: they are small. The driver gathers them and deals them to the partitions.
+/** The states of an operator that are not spread by a key: they are small. The driver gathers them and deals them to
+  * the partitions.
   *
   * @param everywhere
   *   rows for every partition

@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.types._
 
-/** The conditions of filters on a state's key: columns that must equal a value. One that is not sure to mean the bytes of
-  * the stored key is passed over, and left to Spark, which applies all filters to what is read.
+/** The conditions of filters on a state's key: columns that must equal a value. A filter that may not mean the bytes of
+  * the stored key is passed over. Spark applies all filters to the rows read.
   *
   * @param shown
   *   the key's columns as users see them: [[StateColumns]]

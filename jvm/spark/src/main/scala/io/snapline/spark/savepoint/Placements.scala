@@ -10,7 +10,8 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import io.snapline.error.IncompatibleState
 import io.snapline.spark.operator.state.{OperatorMark, OperatorStateSpec, StateMigration}
 
-/** Finds the columns of its key by which each state of an operator is spread. Spark tells nobody, so this follows its state managers (`StatePartitionKeyExtractorFactory`). Its answer is checked against every key that is read.
+/** Finds the columns of its key by which each state of an operator is spread. Spark tells nobody, so this follows its
+  * state managers (`StatePartitionKeyExtractorFactory`). Its answer is checked against every key that is read.
   */
 private[savepoint] final class Placements(
     operator: String,

@@ -180,7 +180,8 @@ object Savepoints {
   /** Writes one store of an operator, all its partitions, from tables in the order of the store's states.
     *
     * @param format
-    *   format of the checkpoint: in format 2 a store names the attempt that it made, and Spark's own names its files by it
+    *   format of the checkpoint: in format 2 a store names the attempt that it made, and Spark's own names its files by
+    *   it
     * @return
     *   by partition, the uid of the version written
     */

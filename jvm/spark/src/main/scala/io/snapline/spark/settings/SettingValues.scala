@@ -40,7 +40,9 @@ private[spark] final class SettingValues(set: Map[String, String]) {
   /** Bytes; None where the setting is not set and has no default. */
   def sizeIfSet(name: String): Option[Long] = value(name, "size") { (row, text) =>
     val (least, most) = (row.least.get, row.most.get)
-    SettingValues.bytes(text).filter(n => SettingValues.bytes(least).forall(n >= _) && SettingValues.bytes(most).forall(n <= _))
+    SettingValues.bytes(text).filter(n =>
+      SettingValues.bytes(least).forall(n >= _) && SettingValues.bytes(most).forall(n <= _)
+    )
       .toRight(s"a size from $least to $most")
   }
 

@@ -1,6 +1,7 @@
 package io.snapline.spark.settings
 
-/** Bounds of the history that the Checkpoints tab keeps. Settings of the application; in the history server, those of the server.
+/** Bounds of the history that the Checkpoints tab keeps. Settings of the application; in the history server, those of
+  * the server.
   *
   * @param queries
   *   most queries whose checkpoints are shown; beyond them those that ended first are forgotten

@@ -36,7 +36,8 @@ object WorkerLimits {
 
   private val names = Set(MaxKeys, MaxBytes, ChunkRows, ArrowChunkRows, MaxPrefetch)
 
-  /** Most bytes of one row, or of one value of a state. A frame is one array, and so is a column of Arrow, which doubles as it grows.
+  /** Most bytes of one row, or of one value of a state. A frame is one array, and so is a column of Arrow, which
+    * doubles as it grows.
     */
   val MostBytes: Long = 256L << 20
 

@@ -7,7 +7,8 @@ import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
 import io.snapline.checkpoint.history.{CheckpointStatus, Percentiles}
 
-/** The tab's content as JSON with the members of Flink's REST interface, where a job is a start of a query and a subtask is a store of a partition. Each answer is None if its subject is not known.
+/** The tab's content as JSON with the members of Flink's REST interface. A job is a start of a query; a subtask is a
+  * store of a partition. Each answer is None if its subject is not known.
   */
 final class CheckpointsRest(store: CheckpointsStore) {
   private val mapper = new ObjectMapper

@@ -36,8 +36,8 @@ final class CheckpointsStore(store: KVStore) {
     catch { case _: NoSuchElementException => None }
 }
 
-/** An event of a checkpoint on Spark's listener bus. Spark writes these classes into the event log as JSON, by
-  * their names and those of their fields (docs/notes/007): a field may be added, never renamed or removed.
+/** An event of a checkpoint on Spark's listener bus. Spark writes these classes into the event log as JSON, by their
+  * names and those of their fields (docs/notes/007): a field may be added, never renamed or removed.
   */
 sealed trait CheckpointEvent extends SparkListenerEvent {
 

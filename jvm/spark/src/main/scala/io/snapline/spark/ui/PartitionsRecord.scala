@@ -6,7 +6,8 @@ import org.apache.spark.util.kvstore.KVIndex
 
 import io.snapline.checkpoint.{Acked, PendingCheckpoint, StoreId}
 
-/** The figures of each partition for one checkpoint. It is the largest record of the tab, so it is kept for the newest checkpoints only.
+/** The figures of each partition for one checkpoint. It is the largest record of the tab, so it is kept for the newest
+  * checkpoints only.
   *
   * @param key
   *   key of the checkpoint

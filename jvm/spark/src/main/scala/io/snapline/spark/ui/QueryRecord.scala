@@ -7,7 +7,8 @@ import org.apache.spark.util.kvstore.KVIndex
 import io.snapline.checkpoint._
 import io.snapline.checkpoint.history.{HistoryFigures, RestoredCheckpoint, Summary}
 
-/** The checkpoints of one call of `snapline.start`, restarts included. The tab is made of these records alone, so it is the same in a live application and in the history server, which keeps them as JSON.
+/** The checkpoints of one call of `snapline.start`, restarts included. The tab is made of these records alone. So it is
+  * the same in a live application and in the history server, which keeps them as JSON.
   *
   * @param start
   *   names it, and no other start

@@ -14,7 +14,8 @@ class WorkerFrameSpec extends AnyFunSuite {
 
   test("a frame that was built is read back: kind, meta, and parts at multiples of eight") {
     for (
-      sizes <- Seq(Seq.empty[Int], Seq(0), Seq(1, 8, 70000), Seq(3, 0, 5)); meta <- Seq(JObject(), ("a" -> -5) ~ ("b" -> true))
+      sizes <- Seq(Seq.empty[Int], Seq(0), Seq(1, 8, 70000), Seq(3, 0, 5));
+      meta <- Seq(JObject(), ("a" -> -5) ~ ("b" -> true))
     ) {
       val builder = new FrameBuilder(WorkerFrame.Rows)
       val parts = sizes.map(size => Array.tabulate(size)(_.toByte))

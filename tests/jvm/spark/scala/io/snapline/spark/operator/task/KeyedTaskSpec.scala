@@ -72,15 +72,11 @@ class KeyedTaskSpec extends AnyFunSuite {
         setup,
         worker,
         feed,
-        exchanges,
-        timers,
-        access,
-        new OperatorStates(Nil, access),
+        TaskStates(exchanges, timers, access, new OperatorStates(Nil, access)),
         mutable.Queue.empty,
         RowLimit.None,
-        true,
-        0,
-        1
+        isLast = true,
+        TaskPlace(0, 1)
       )
     val out: Seq[KeyedProgram.Output] =
       task.map(row => (row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3))).toList

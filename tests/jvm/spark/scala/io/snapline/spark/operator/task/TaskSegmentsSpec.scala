@@ -80,14 +80,14 @@ class TaskSegmentsSpec extends AnyFunSuite {
       worker = new FakeWorker(exchanges, setup, allocator, schemaOf, () => coin.nextInt(15) == 0)
       worker
     }
-    val stage = new TaskRuntime(setup, store, new ChangeCounts, schemaOf, allocator, 0, 1, () => start())
+    val runtime = new TaskRuntime(setup, store, new ChangeCounts, schemaOf, allocator, TaskPlace(0, 1), () => start())
     val source = rows.iterator.map { case (k, n, t) => toRow(InternalRow(k, n, t)) }
-    val task = stage.open(source, BroadcastRows.None, LateRule.None, mutable.Queue.empty, cuts)
+    val task = runtime.open(source, BroadcastRows.None, LateRule.None, mutable.Queue.empty, cuts)
     val out = task.map(row => (row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3))).toList
     if (worker != null) worker.join()
     exchanges.foreach(_.close())
     // Every vector was given back, whatever was left undone.
-    stage.close()
+    runtime.close()
     val channel = ChannelState.of(store, RowSchema(setup.inputSchema, None))
     val waiting = channel.segments.flatMap(channel.read(_).map(r => (r.getLong(0), r.getLong(1), r.getLong(2))).toList)
     assert(waiting.size == channel.rowCount)

@@ -13,7 +13,8 @@ import io.snapline.spark.provider.StateFamily
 import io.snapline.state.{ColumnFamily, FamilyDescriptor}
 
 /** Takes rows that wait out of the channels of some partitions, and makes channels for others, where the rows' keys
-  * belong. The rows that one micro-batch has left are one segment again. Every new channel has that segment, with rows or without: timers wait for it. Rows keep their order within an old partition, and so those of a key keep theirs.
+  * belong. The rows that one micro-batch has left are one segment again. Every new channel has that segment, with rows
+  * or without: timers wait for it. Rows keep their order within an old partition, and so those of a key keep theirs.
   *
   * Owns a file for the blocks until `close`, since channels may be more than memory holds. One thread.
   *

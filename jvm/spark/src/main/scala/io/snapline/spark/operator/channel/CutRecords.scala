@@ -11,11 +11,13 @@ import io.snapline.error._
 import io.snapline.snapshot.format.{Frame, FrameReader, FrameWriter}
 import io.snapline.storage.CheckpointStorage
 
-/** Records where one partition was cut in one micro-batch (docs/FORMAT.md section 12): `<batch>/<operator>-<partition>`.
+/** Records where one partition was cut in one micro-batch (docs/FORMAT.md section 12):
+  * `<batch>/<operator>-<partition>`.
   *
   * A record is durable before its task ends, so that a sink has no output of a cut that a second run would not repeat.
   * The first attempt of all to run the batch may make one when it stops early; every later attempt follows what it
-  * finds, or notes that it stopped nowhere. The first attempt takes the name: one that Spark has abandoned and that still runs cannot say otherwise afterwards. The driver deletes the records of batches that no replay can reach.
+  * finds, or notes that it stopped nowhere. The first attempt takes the name: one that Spark has abandoned and that
+  * still runs cannot say otherwise afterwards. The driver deletes the records of batches that no replay can reach.
   */
 private[spark] final class CutRecords(storage: CheckpointStorage, batch: Long, operator: Long, partition: Int) {
   private val name = s"$batch/$operator-$partition"

@@ -6,7 +6,8 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.{UnsafeRow, XXH64}
 
-/** Finds again, in another order, the rows of a batch that waited at its end. Among equal rows the last ones wait, so all rows are counted before the first is asked about.
+/** Finds again, in another order, the rows of a batch that waited at its end. Among equal rows the last ones wait, so
+  * all rows are counted before the first is asked about.
   *
   * @param refuse
   *   gets the number of rows that are not there

@@ -74,8 +74,8 @@ private object EpochKeys {
   }
 }
 
-/** The keys, or (key, entry) pairs, that a chunk begins, in the order of its rows. Knows the row each was first seen in, so
-  * that a chunk can be cut where state no longer fits.
+/** The keys, or (key, entry) pairs, that a chunk begins, in the order of its rows. Knows the row each was first seen
+  * in, so that a chunk can be cut where state no longer fits.
   */
 final class NewKeys {
   private var begins = new Array[Int](64)

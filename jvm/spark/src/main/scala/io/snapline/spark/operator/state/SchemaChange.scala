@@ -4,14 +4,16 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.types._
 
-/** The changes of a state's type that are allowed between two runs of a query: fields added if they may be null, fields removed,
-  * numbers widened without loss.
+/** The changes of a state's type that are allowed between two runs of a query: fields added if they may be null, fields
+  * removed, numbers widened without loss.
   */
 object SchemaChange {
 
   def isNone(old: StructType, now: StructType): Boolean = DataTypeUtils.sameType(old, now)
 
-  /** The reasons why values of the old type cannot be read as values of the new. Each names the field, and its old and new type. */
+  /** The reasons why values of the old type cannot be read as values of the new. Each names the field, and its old and
+    * new type.
+    */
   def problems(old: DataType, now: DataType, path: String): Seq[String] = (old, now) match {
     case (o, n) if DataTypeUtils.sameType(o, n) => Nil
     case (o: StructType, n: StructType) =>

@@ -24,18 +24,15 @@ final class KeyedTask(
     val setup: TaskSetup,
     link: WorkerLink,
     feed: Feed,
-    exchanges: Seq[StateSync],
-    timers: Timers,
-    access: StateAccess,
-    operator: OperatorStates,
+    states: TaskStates,
     lateOutput: mutable.Queue[InternalRow],
     limit: RowLimit,
     isLast: Boolean,
-    partition: Int,
-    partitions: Int
+    place: TaskPlace
 ) extends KeyedRows
     with AutoCloseable {
   import KeyedTask._
+  import states.{access, exchanges, operator, timers}
 
   private val keys = access.keys
   private val output = access.reader(WorkerFrame.OutputPart, setup.output)
@@ -86,7 +83,7 @@ final class KeyedTask(
     changes.foreach(_.describe(frame))
     exchanges.foreach(_.describe(frame))
     operator.describe(frame)
-    link.send(frame.build(setup.describe(partition, partitions, limit.timeLeftMs)))
+    link.send(frame.build(setup.describe(place, limit.timeLeftMs)))
   }
 
   override def hasNext: Boolean = {
@@ -233,6 +230,18 @@ final class KeyedTask(
     operator.close()
   }
 }
+
+/** The states of a task: those of keys, their timers, and operator state.
+  *
+  * @param exchanges
+  *   the states of keys, in the order of the spec
+  * @param access
+  *   shared by all of them
+  */
+final case class TaskStates(exchanges: Seq[StateSync], timers: Timers, access: StateAccess, operator: OperatorStates)
+
+/** The number of a task's partition, and the number of all of its operator. */
+final case class TaskPlace(partition: Int, partitions: Int)
 
 private object KeyedTask {
 

@@ -39,7 +39,8 @@ final class RowSource(source: Iterator[InternalRow]) extends Iterator[InternalRo
   }
 }
 
-/** The rows of the broadcast stream that every partition of an operator gets in a micro-batch: the same rows in the same order.
+/** The rows of the broadcast stream that every partition of an operator gets in a micro-batch: the same rows in the
+  * same order.
   *
   * @param schema
   *   None: it has no broadcast stream

@@ -26,8 +26,7 @@ final class TaskRuntime(
     counts: ChangeCounts,
     schemaOf: StructType => Schema,
     allocator: BufferAllocator,
-    partition: Int,
-    partitions: Int,
+    place: TaskPlace,
     startLink: () => WorkerLink
 ) extends AutoCloseable {
   private val timers = new Timers(setup.key, store, counts, setup.limits.chunkBytes)
@@ -88,15 +87,11 @@ final class TaskRuntime(
       segment,
       link,
       feed,
-      exchanges,
-      timers,
-      access,
-      states,
+      TaskStates(exchanges, timers, access, states),
       lateOutput,
       limit,
       isLast,
-      partition,
-      partitions
+      place
     )
     task
   }

@@ -14,7 +14,7 @@ trait KeyedRows extends Iterator[InternalRow] {
 }
 
 /** The micro-batches a task works off: those of which rows wait, and then its own. Each is run as it would have been in
-  * its own time, so that a function sees the same whether rows had to wait or not. Order: docs/notes/010-unaligned.md.
+  * its own time: a function sees the same whether rows had to wait or not. Order: docs/notes/010-unaligned.md.
   *
   * @param rows
   *   the batch's own
@@ -23,7 +23,7 @@ trait KeyedRows extends Iterator[InternalRow] {
   */
 final class TaskSegments(
     setup: TaskSetup,
-    stage: TaskRuntime,
+    runtime: TaskRuntime,
     channel: ChannelState,
     rows: Iterator[InternalRow],
     broadcast: BroadcastRows,
@@ -70,9 +70,9 @@ final class TaskSegments(
         val todo = if (isOwn) ownRows else channel.read(segment)
         // A broadcast stream has no part in what waits: a query with one is aligned.
         val toAll = if (isOwn) broadcast else BroadcastRows.None
-        if (todo.hasNext || !toAll.isEmpty || stage.hasDueTimers(of) || stage.isFirst) {
+        if (todo.hasNext || !toAll.isEmpty || runtime.hasDueTimers(of) || runtime.isFirst) {
           val rule = if (isOwn && cuts.again.isEmpty) late else LateRule.None
-          task = stage.run(of, todo, toAll, rule, limit, isLast = isOwn, lateOutput)
+          task = runtime.run(of, todo, toAll, rule, limit, isLast = isOwn, lateOutput)
         } else if (limit.waitsAtEnd) stop(segment, 0, Iterator.empty)
         else through(segment, of)
       }
@@ -80,8 +80,8 @@ final class TaskSegments(
 
   private def ownRows: Iterator[InternalRow] = cuts.again.fold(rows)(unlessTheyWait)
 
-  /** The rows of a batch that is cut again as it was before. The rows go through the channel, because the partition's may be
-    * more than memory holds.
+  /** The rows of a batch that is cut again as it was before. The rows go through the channel, because the partition's
+    * may be more than memory holds.
     */
   private def unlessTheyWait(waiting: RowsThatWait): Iterator[InternalRow] = {
     val all = channel.append(TaskSegments.Scratch)
@@ -118,7 +118,7 @@ final class TaskSegments(
   }
 
   private def through(segment: Segment, of: TaskSetup): Unit = {
-    stage.cleanUp(of)
+    runtime.cleanUp(of)
     pending.dequeue(): Unit
     if (segment != own) channel.finished(segment)
   }
@@ -146,7 +146,7 @@ final class TaskSegments(
 
   private def finish(): Unit = {
     isOver = true
-    stage.releaseWorker()
+    runtime.releaseWorker()
     if (!hasStopped) cuts.whole()
   }
 

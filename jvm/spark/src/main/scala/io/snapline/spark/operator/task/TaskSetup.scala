@@ -58,14 +58,14 @@ final case class TaskSetup(
     * @param timeLeftMs
     *   for the rows; None: as long as they take
     */
-  def describe(partition: Int, partitions: Int, timeLeftMs: Option[Long]): JObject = JObject(
+  def describe(place: TaskPlace, timeLeftMs: Option[Long]): JObject = JObject(
     "protocol" -> JInt(1),
     "mode" -> JString(spec.mode),
     "batch_id" -> JInt(batchId),
     "batch_time_ms" -> JInt(batchTime),
     "watermark_ms" -> watermark.fold[JValue](JNull)(JInt(_)),
-    "partition" -> JInt(partition),
-    "partitions" -> JInt(partitions),
+    "partition" -> JInt(place.partition),
+    "partitions" -> JInt(place.partitions),
     "time_zone" -> JString(timeZone),
     "streaming" -> JBool(streaming),
     "event_time_column" -> eventTime.fold[JValue](JNull)(JInt(_)),

@@ -21,11 +21,14 @@ import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.util.LongAccumulator
 
 /** The keyed operator. A kind of Spark's transformWithState in the eyes of its planner, which knows only its own
-  * stateful operators; its execution is all its own. The node itself is [[KeyedProcessExec]], whose fields are those of a release line of Spark.
+  * stateful operators; its execution is all its own. The node itself is [[KeyedProcessExec]], whose fields are those of
+  * a release line of Spark.
   *
   * It extends Spark's operator for the JVM and not the one for Python, though it runs Python. A plan is copied a dozen
   * times in each micro-batch, and every copy of the Python one resolves an encoder and registers its metrics: more than
-  * a quarter of the driver's time. Fields of encoders and processors are empty. The output is in `dataAttributes`, the order of a key's rows in `initialStateDataAttrs`. The broadcast stream, if there is one, is in `initialState`, and the order of its rows in `initialStateGroupingAttrs`.
+  * a quarter of the driver's time. Fields of encoders and processors are empty. The output is in `dataAttributes`, the
+  * order of a key's rows in `initialStateDataAttrs`. The broadcast stream, if there is one, is in `initialState`, and
+  * the order of its rows in `initialStateGroupingAttrs`.
   */
 private[snapline] trait KeyedOperator extends TransformWithStateExec {
   def function: KeyedFunction

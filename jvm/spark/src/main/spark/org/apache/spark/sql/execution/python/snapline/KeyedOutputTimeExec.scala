@@ -11,9 +11,8 @@ import org.apache.spark.unsafe.types.CalendarInterval
 
 /** Hands the watermark on through a column of a keyed function's output, and refuses rows that are older.
   *
-  * Spark's own node does it; but Spark gives that one its watermark only when it stands on one of the two operators
-  * that it knows, in a shape that ours does not have. So it is made when the watermark is known: from the operator
-  * below.
+  * Spark's own node does it. But Spark gives that node its watermark only when it stands on one of the two operators
+  * that Spark knows. So the node is made when the watermark is known: from the operator below.
   */
 private[snapline] case class KeyedOutputTimeExec(eventTime: Attribute, delay: CalendarInterval, child: SparkPlan)
     extends UnaryExecNode {

@@ -5,7 +5,7 @@ import scala.collection.mutable
 import io.snapline.spark.operator.channel.{Cuts, TaskCuts}
 import io.snapline.spark.operator.frames.WorkerLink
 import io.snapline.spark.operator.state.{ChangeCounts, EntrySum, KeyedSpec, StateMigration}
-import io.snapline.spark.operator.task.{BroadcastRows, EarliestTime, LateRule, TaskSetup, TaskRuntime}
+import io.snapline.spark.operator.task.{BroadcastRows, EarliestTime, LateRule, TaskSetup, TaskRuntime, TaskPlace}
 import io.snapline.spark.protocol.{BroadcastChecks, BroadcastReport}
 import io.snapline.spark.settings.WorkerLimits
 
@@ -58,23 +58,23 @@ private[snapline] final class KeyedRun(
     val allocator = ArrowSchemas.allocator("keyed process")
     val partition = if (setup.streaming) store.id.partitionId else context.partitionId()
     val partitions = if (setup.streaming) setup.partitions else context.numPartitions()
-    val stage =
-      new TaskRuntime(setup, store, counts, schemaOf, allocator, partition, partitions, () => startLink())
+    val runtime =
+      new TaskRuntime(setup, store, counts, schemaOf, allocator, TaskPlace(partition, partitions), () => startLink())
     val stopsWithin = setup.spec.mode == KeyedSpec.Element
     val cuts =
       if (!setup.streaming) Cuts.Never
-      else TaskCuts.of(store, stage.waiting, setup.batchId, setup.batchTime, stopsWithin, context)
-    val task = stage.open(rows, broadcast, lateRule(late), late, cuts)
+      else TaskCuts.of(store, runtime.waiting, setup.batchId, setup.batchTime, stopsWithin, context)
+    val task = runtime.open(rows, broadcast, lateRule(late), late, cuts)
     val emitted = operator.longMetric("numOutputRows")
     CompletionIterator[InternalRow, Iterator[InternalRow]](
       task, {
         operator.longMetric("allUpdatesTimeMs") += millisSince(started)
-        KeyedMetrics.report(operator.metrics, counts, task, stage.waiting)
-        stage.nextProcessingTimer.foreach(earliest.add)
-        waiting.add(stage.waiting.segments.size.toLong)
+        KeyedMetrics.report(operator.metrics, counts, task, runtime.waiting)
+        runtime.nextProcessingTimer.foreach(earliest.add)
+        waiting.add(runtime.waiting.segments.size.toLong)
         // Before the commit, so that nothing of a batch with a difference ever becomes durable.
-        if (!broadcast.isEmpty) check(store, stage.entrySums)
-        stage.close()
+        if (!broadcast.isEmpty) check(store, runtime.entrySums)
+        runtime.close()
         val committing = System.nanoTime()
         finish()
         operator.longMetric("commitTimeMs") += millisSince(committing)

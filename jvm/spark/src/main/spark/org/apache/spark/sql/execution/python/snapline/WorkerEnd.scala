@@ -5,7 +5,8 @@ import java.util.concurrent.TimeUnit
 import org.apache.spark.TaskContext
 import org.apache.spark.api.python.PythonWorker
 
-/** Ends a worker that its task leaves in the middle. The function of an attempt that is over must not run beside that of the next. In a loop of its own it would never see that nobody listens any more.
+/** Ends a worker that its task leaves in the middle. The function of an attempt that is over must not run beside that
+  * of the next. In a loop of its own it would never see that nobody listens any more.
   *
   * @param patienceMs
   *   milliseconds for a worker to end by itself once its connection is closed
