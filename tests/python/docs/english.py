@@ -84,7 +84,8 @@ def python(path: Path) -> Iterator[Text]:
 
 def remarks(source: str) -> Iterator[Text]:
     """Comments; those on lines that follow each other are one."""
-    start, lines = 0, []
+    start = 0
+    lines: list[str] = []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             if token.start[0] != start + len(lines):

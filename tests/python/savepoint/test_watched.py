@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 
 import pytest
@@ -20,9 +21,8 @@ def test_says_how_many_tasks_are_done(spark: SparkSession) -> None:
     counts = [int(found[1]) for text in said[1:] if (found := re.fullmatch(r"state n: (\d+) of 6 tasks", text))]
     assert len(counts) == len(said) - 1 >= 2
     assert counts == sorted(set(counts))
-    # Other jobs are none of its.
-    spark.sparkContext.parallelize(range(2), 2).count()
-    time.sleep(0.2)
+    # Nobody is left who could say something of other jobs.
+    assert "snapline-progress" not in [thread.name for thread in threading.enumerate()]
     assert said == after
     assert not [tag for tag in spark.sparkContext.getJobTags() if tag.startswith("snapline-")]
 

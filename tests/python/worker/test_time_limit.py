@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
+
+import pytest
 
 from snapline.testing import Bounds
 from snapline.testing.links import InProcessLink
+from snapline.worker import time_limit
 from snapline.worker.frames import Frame, ToOperator, ToWorker
 from snapline.worker.time_limit import TimeLimit
 
@@ -29,9 +31,10 @@ def test_one_row_is_begun_and_then_none() -> None:
 
 
 class Hurried(InProcessLink):
-    """Gives the worker 50 ms for its rows, and keeps how many of each chunk it left."""
+    """Gives the worker 50 ms for its rows, by a clock of its own, and keeps how many of each chunk it left."""
 
     left: list[int]
+    now: float
 
     def send(self, frame: Frame) -> None:
         if frame.kind == ToWorker.SETUP:
@@ -45,13 +48,16 @@ class Hurried(InProcessLink):
         return frame
 
 
-def test_what_there_was_no_time_for_is_left_wherever_it_is_in_a_chunk() -> None:
+def test_what_there_was_no_time_for_is_left_wherever_it_is_in_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time_limit, "monotonic", lambda: Hurried.now)
+
     def slow_from_the_sixth(row: Any, ctx: Any) -> Any:
         if row.n == 5:
-            time.sleep(0.06)
+            Hurried.now += 0.06
         yield row.k, row.n
 
     Hurried.left = []
+    Hurried.now = 0.0
     harness = run(Plain(slow_from_the_sixth), [(1, n) for n in range(11)], link=Hurried, bounds=Bounds(chunk_rows=4))
     assert harness.output() == [(1, n) for n in range(6)]
     assert Hurried.left == [0, 2, 3]

@@ -4,7 +4,7 @@ import java.nio.file.Files
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import scala.concurrent.{Await, ExecutionContext, Future}
-import scala.concurrent.duration.Duration
+import scala.concurrent.duration.{Duration, DurationInt}
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -539,7 +539,9 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
       val failure = intercept[StreamingQueryException] {
         counted.batch(query, 1)
         eventually(assert(counts(driver).get("failed").asInt == 1))
-        (2 until 50).foreach { i => counted.batch(query, i); Thread.sleep(100) }
+        // The failure comes from another thread; a batch after it throws.
+        val deadline = 60.seconds.fromNow
+        Iterator.from(2).takeWhile(_ => deadline.hasTimeLeft()).foreach(counted.batch(query, _))
       }
       val causes = Iterator.iterate[Throwable](failure)(_.getCause).takeWhile(_ != null).toSeq
       assert(causes.exists { case e: SnaplineException => e.code == "SNAPLINE-STORAGE"; case _ => false })
