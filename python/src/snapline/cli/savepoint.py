@@ -48,6 +48,7 @@ AllowOption = Annotated[bool, typer.Option("--allow-non-restored-state", help="S
 @app.command("create")
 def create(
     checkpoint: Annotated[str, typer.Argument(help="The query's checkpointLocation. The query may be running.")],
+    *,
     to: Annotated[str, typer.Option(help="A folder for it, new or empty.")],
     number: NumberOption = None,
     format: Annotated[str, typer.Option(help="canonical: Parquet; native: copies of the state store's files.")] = (
@@ -121,6 +122,7 @@ def dispose(path: SavepointArgument, master: MasterOption = "local[1]", conf: Co
 @app.command("export")
 def export(
     savepoint: SavepointArgument,
+    *,
     to: Annotated[str, typer.Option(help="The new checkpointLocation: a folder that is new or empty.")],
     provider: Annotated[str, typer.Option(help="The state store of Spark's to write for: rocksdb.")] = "rocksdb",
     parallelism: ParallelismOption = None,
@@ -157,6 +159,7 @@ def export(
 
 def restore(
     savepoint: SavepointArgument,
+    *,
     to: Annotated[str, typer.Option(help="The new checkpointLocation: a folder that is new or empty.")],
     parallelism: ParallelismOption = None,
     keep_query_id: KeepQueryIdOption = False,
@@ -189,6 +192,7 @@ def restore(
 
 def rescale(
     checkpoint: Annotated[str, typer.Argument(help="The checkpointLocation of a query on Snapline's state store.")],
+    *,
     to: Annotated[str, typer.Option(help="The new checkpointLocation: a folder that is new or empty.")],
     parallelism: Annotated[int, typer.Option(min=1, help="Partitions of the state there.")],
     number: NumberOption = None,
