@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from .english import SOURCES, broken, faults, python, scala, sentences
+from .pages import TOP
 
 
 def test_every_comment_is_plain() -> None:
     assert len(SOURCES) > 300
     found = [fault for path in SOURCES for fault in faults(path)]
     assert not found, "\n".join(found)
+
+
+def test_no_sentence_of_a_page_hides_its_subject() -> None:
+    pages = [TOP / "README.md", *(TOP / "docs").glob("*.md")]
+    hidden = re.compile(r"^(?:- |\d+\. |\| )?(?:What|Whoever|Whatever|Those that) .*[^?\n]$", re.MULTILINE)
+    found = {page.name: hidden.findall(page.read_text()) for page in pages}
+    assert not {name: lines for name, lines in found.items() if lines}
 
 
 @pytest.mark.parametrize(
