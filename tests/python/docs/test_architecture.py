@@ -52,3 +52,9 @@ def test_rooms_of_the_jvm_are_those_of_the_spec() -> None:
     assert [room for room in spark if room != "spark.plugin"] == [
         room for room in ordered if room in spark and room != "spark.plugin"
     ]
+
+
+def test_rooms_inside_spark_are_those_of_the_sources() -> None:
+    base = JVM / "spark" / "src" / "main" / "spark" / "org" / "apache" / "spark"
+    folders = {file.parent.relative_to(base).as_posix().replace("/", ".") for file in base.rglob("*.scala")}
+    assert set(rooms("`jvm/spark/src/main/spark`")) == folders
