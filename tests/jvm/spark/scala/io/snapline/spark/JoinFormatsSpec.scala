@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class JoinFormatsSpec extends AnyFunSuite {
   private val setting = "spark.sql.streaming.join.stateFormatVersion"
 
-  test("a new join gets the state format that this line plans on our provider") {
+  test("a new join gets the state format that is asked for") {
     LocalSpark(LocalSpark.provider) { spark =>
       val joins =
         StatefulQuery.all.filter(_.name.startsWith("inner join")).map(join => join.settings(setting).toInt -> join)
@@ -17,7 +17,8 @@ class JoinFormatsSpec extends AnyFunSuite {
         join.run(spark, checkpoint.toString, StatefulQuery.batches(1)): Unit
         asked -> recorded(checkpoint)
       }
-      assert(planned.toMap == JoinFormats.planned)
+      assert(planned.map(_._1) == Seq(1, 2, 3, 4))
+      planned.foreach { case (asked, got) => assert(got == asked) }
     }
   }
 

@@ -13,7 +13,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Seconds, Span}
 
 import io.snapline.snapshot.format.VersionRef
-import io.snapline.spark.{JoinFormats, LocalSpark, StatefulQuery}
+import io.snapline.spark.{LocalSpark, StatefulQuery}
 import io.snapline.state.LocalFolder
 
 /** What a drop-in user does not turn on costs nothing and changes nothing. */
@@ -24,12 +24,7 @@ class Promise6UnusedCostsNothingSpec extends AnyFunSuite with Eventually {
   private val sparks = LocalSpark.ProviderClass ->
     "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
-  /** Save joins in a state format that this line of Spark plans on its own providers only. */
-  private val builtIn = StatefulQuery.all.filterNot(_.testing).filter {
-    _.settings.get("spark.sql.streaming.join.stateFormatVersion").forall { asked =>
-      JoinFormats.planned(asked.toInt) == asked.toInt
-    }
-  }
+  private val builtIn = StatefulQuery.all.filterNot(_.testing)
 
   /** What one Spark makes of every query. */
   private def observe(queries: Seq[StatefulQuery], settings: (String, String)*): Map[String, Observed] = {

@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.TaskContext
-import org.apache.spark.sql.execution.streaming.state.snapline.{ChangeIterator, MaintainedProvider, StateInternals}
+import org.apache.spark.sql.execution.streaming.state.snapline.{ChangeIterator, ProviderBase, StateInternals}
 import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
 
@@ -18,16 +18,15 @@ import io.snapline.snapshot.format.VersionRef
 import io.snapline.snapshot.store.{LeftOpen, OpenState, VersionedState}
 import io.snapline.snapshot.upload.{OwedCheckpoint, SnapshotListener}
 import io.snapline.spark.protocol._
-import io.snapline.spark.settings.SparkLineChecked
+import io.snapline.spark.settings.SparkLineCheck
 
 /** The store of one partition of one stateful operator. Queries name its subclass, [[SnaplineProvider.ClassName]].
   *
   * Owns a [[VersionedState]] and, through a stamp of Spark's state machine, sees to it that one task at a time uses it.
   * Made by Spark, closed by Spark's maintenance.
   */
-class SnaplineProvider extends SparkLineChecked with MaintainedProvider with SupportsFineGrainedReplay
-    with SnapshotSource with StateOwner {
-  private val log = LoggerFactory.getLogger(classOf[SnaplineProvider])
+class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotSource with StateOwner {
+  private val logger = LoggerFactory.getLogger(classOf[SnaplineProvider])
 
   private var id: StateStoreId = _
   private var conf: StateStoreConf = _
@@ -278,7 +277,7 @@ class SnaplineProvider extends SparkLineChecked with MaintainedProvider with Sup
     } catch {
       // Spark ends its maintenance threads so; it goes on to close the provider, if it was about to.
       case _: InterruptedException => Thread.currentThread().interrupt()
-      case NonFatal(e) => log.warn(s"Maintenance of $id failed; the next one tries again.", e)
+      case NonFatal(e) => logger.warn(s"Maintenance of $id failed; the next one tries again.", e)
     }
   }
 

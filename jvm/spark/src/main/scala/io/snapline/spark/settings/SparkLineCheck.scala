@@ -36,10 +36,3 @@ private[spark] object SparkLineCheck {
     }
   }
 }
-
-/** A class that Spark makes, and whose traits are Spark's: this constructor runs before their initializers, which are
-  * others on another line.
-  */
-private[spark] abstract class SparkLineChecked {
-  SparkLineCheck.run()
-}
