@@ -108,21 +108,33 @@ def frame_with(df: DataFrame, settings: Mapping[str, str]) -> DataFrame:
 
 @contextmanager
 def translate(act: str) -> Iterator[None]:
-    """Turns what Spark and the jar raise into the error of the same code; what has none becomes a StorageFailure."""
+    """Turns an error of Spark or the jar into that of the same code; one without a code becomes a StorageFailure."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        with coded_errors():
+            yield
+    except SnaplineError:
+        raise
+    except (Py4JJavaError, PySparkException) as e:
+        first = next((line for line in _whole_text(e).splitlines() if line.strip()), type(e).__name__)
+        raise StorageFailure(f"could not {act}: {first}", "see the log of the driver.") from e
+
+
+@contextmanager
+def coded_errors() -> Iterator[None]:
+    """Turns an error of the jar into the error of the same code; one without a code passes."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except SnaplineError:
-        raise
     except (Py4JJavaError, PySparkException) as e:
-        text = _whole_text(e)
-        coded = _CODED.search(text)
-        if coded is not None and coded[1] in _KINDS:
-            raise _KINDS[coded[1]](coded[2], coded[3]) from e
-        first = next((line for line in str(text).splitlines() if line.strip()), type(e).__name__)
-        raise StorageFailure(f"could not {act}: {first}", "see the log of the driver.") from e
+        coded = _CODED.search(_whole_text(e))
+        if coded is None or coded[1] not in _KINDS:
+            raise
+        raise _KINDS[coded[1]](coded[2], coded[3]) from e
 
 
 def _whole_text(e: Exception) -> str:

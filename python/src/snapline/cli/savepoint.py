@@ -24,7 +24,10 @@ app = typer.Typer(name="savepoint", help="Take, look at and remove savepoints.",
 
 SavepointArgument = Annotated[str, typer.Argument(help="A savepoint: a local path, or a URI (s3://, hdfs://, …).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-NumberOption = Annotated[int | None, typer.Option("--checkpoint", min=1, help="The number of the checkpoint to take; without it the newest state.")]
+NumberOption = Annotated[
+    int | None,
+    typer.Option("--checkpoint", min=1, help="The number of the checkpoint to take; without it the newest state."),
+]
 MasterOption = Annotated[str, typer.Option(help="The master of the Spark that does this.")]
 ConfOption = Annotated[list[str] | None, typer.Option("--conf", help="A setting of Spark, as name=value. Repeatable.")]
 

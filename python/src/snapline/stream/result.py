@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from snapline.errors import InvalidConfiguration
 from snapline.jar import EXTENSION_CLASS
-from snapline.java_api import java_functions
+from snapline.java_api import coded_errors, java_functions
 from snapline.session import EXTENSIONS
 from snapline.stream.broadcasting import BroadcastStream
 from snapline.stream.planning import ProcessPlan
@@ -25,7 +25,7 @@ def plan_frame(
 ) -> DataFrame:
     """
     Raises:
-        InvalidConfiguration: the session has no extension of Snapline.
+        InvalidConfiguration: the session has no extension of Snapline, or function and stream do not fit.
         WrongSparkVersion: Spark runs without the jar.
     """
     session = frame.sparkSession
@@ -39,7 +39,8 @@ def plan_frame(
     entry = python_function(session.sparkContext, plan.job)
     spec = json.dumps(plan.spec_json())
     told = entry, plan.result.json(), spec
-    if broadcast is None:
-        return DataFrame(api.plan(frame._jdf, list(keys), list(order), *told), session)
-    rules, rules_order = broadcast.df._jdf, list(broadcast.input.order)
-    return DataFrame(api.connect(frame._jdf, list(keys), list(order), rules, rules_order, *told), session)
+    with coded_errors():
+        if broadcast is None:
+            return DataFrame(api.plan(frame._jdf, list(keys), list(order), *told), session)
+        rules, rules_order = broadcast.df._jdf, list(broadcast.input.order)
+        return DataFrame(api.connect(frame._jdf, list(keys), list(order), rules, rules_order, *told), session)

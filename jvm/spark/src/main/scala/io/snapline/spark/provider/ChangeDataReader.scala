@@ -1,7 +1,7 @@
 package io.snapline.spark.provider
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.execution.streaming.state.RecordType
+import org.apache.spark.sql.execution.streaming.state.{RecordType, StateStoreConf, StateStoreId}
 import org.apache.spark.sql.execution.streaming.state.snapline.ChangeIterator
 
 import io.snapline.snapshot.format.{Change, ChangelogFeed}
@@ -12,14 +12,14 @@ import io.snapline.storage.CheckpointStorage
   * calls.
   */
 private[spark] final class ChangeDataReader(
+    id: StateStoreId,
+    conf: StateStoreConf,
     storage: CheckpointStorage,
     family: StateFamily,
     startVersion: Long,
     endVersion: Long,
     endId: Option[String]
-) extends ChangeIterator {
-  require(startVersion >= 1 && endVersion >= startVersion, s"Versions $startVersion to $endVersion are no range.")
-
+) extends ChangeIterator(id, startVersion, endVersion, conf) {
   private val changes = new ChangelogFeed(storage).read(startVersion, endVersion, endId).filter(_.family == family.name)
 
   private val rows = changes.flatMap(rowsOf)
@@ -59,5 +59,5 @@ private[spark] final class ChangeDataReader(
       }
   }
 
-  override protected def close(): Unit = ()
+  override def close(): Unit = ()
 }

@@ -147,7 +147,7 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
         "changes",
         name
       ))
-    new ChangeDataReader(location.storage, codec, startVersion, endVersion, endId)
+    new ChangeDataReader(id, conf, location.storage, codec, startVersion, endVersion, endId)
   }
 
   /** Holds a stamp while it loads; whoever gets the store gives it back. */

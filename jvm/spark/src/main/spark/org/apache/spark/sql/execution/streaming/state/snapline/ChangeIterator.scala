@@ -1,8 +1,12 @@
 package org.apache.spark.sql.execution.streaming.state
 package snapline
 
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.util.NextIterator
-
-/** The rows of a change feed: (kind of change, key, value or null, batch id). The base class is private to Spark. */
-abstract class ChangeIterator extends NextIterator[(RecordType.Value, UnsafeRow, UnsafeRow, Long)]
+/** The rows of a change feed: (kind of change, key, value or null, batch id).
+  *
+  * The base class is the one that Spark's RocksDB provider returns. Nothing of it is used: it looks for Spark's own
+  * changelogs when it is asked for one.
+  */
+abstract class ChangeIterator(id: StateStoreId, startVersion: Long, endVersion: Long, conf: StateStoreConf)
+    extends StateStoreChangeDataReader(id, null, null, startVersion, endVersion, null, conf) {
+  override protected val changelogSuffix: String = "none"
+}
