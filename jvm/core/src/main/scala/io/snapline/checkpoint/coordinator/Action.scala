@@ -15,7 +15,8 @@ object Action {
   final case class Complete(checkpoint: PendingCheckpoint) extends Action
 
   /** The checkpoint is aborted, and its requesters are told. Its uploads may stop. Acknowledgements that still come are
-    * counted as late.
+    * handled as usual: one that no checkpoint awaits is counted and dropped. The store's next snapshot may build on its
+    * files.
     */
   final case class Abort(checkpoint: PendingCheckpoint, reason: FailureReason, message: String) extends Action
 

@@ -47,7 +47,7 @@ private[checkpoint] final class PendingCheckpoints {
   /** Has the metadata written, if all that it takes is there.
     *
     * @param committed
-    *   the newest batch that is
+    *   the newest batch that is committed
     */
   def completeIfReady(p: PendingCheckpoint, committed: Long): Seq[Action] =
     if (p.isReady(committed)) Seq(Action.Complete(put(p.copy(completing = true)))) else Nil

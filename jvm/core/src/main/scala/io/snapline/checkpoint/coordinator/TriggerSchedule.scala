@@ -24,7 +24,7 @@ private[checkpoint] final class TriggerSchedule(settings: CoordinatorSettings) {
     * @param last
     *   whether no later barrier comes
     * @param savepoints
-    *   whether user-triggered ones may be taken now
+    *   whether savepoints may be taken now
     */
   def due(
       inProgress: Int,
@@ -43,7 +43,7 @@ private[checkpoint] final class TriggerSchedule(settings: CoordinatorSettings) {
 
   def isAsked: Boolean = !requests.isEmpty
 
-  /** The user-triggered checkpoint that is due, and its requests. */
+  /** The requested checkpoint or savepoint to take now, and its requests. */
   def asked(inProgress: Int, savepoints: Boolean): Option[(CheckpointProperties, Seq[Long])] =
     requests.take(inProgress >= settings.concurrent, savepoints)
 

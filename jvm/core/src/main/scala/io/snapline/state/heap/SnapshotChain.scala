@@ -37,7 +37,7 @@ private[heap] final class SnapshotChain(folder: File, settings: HeapSettings) {
 
   def breakOff(): Unit = broken = true
 
-  /** The files in the folder, in order; the caller has read them. */
+  /** The files in the folder, in order; the caller reads them. */
   def restore(): Seq[File] = synchronized {
     files = Option(folder.listFiles()).toVector.flatten.sortBy(_.getName)
     files.lastOption.foreach(file => number = file.getName.takeWhile(_ != '-').toLong)
