@@ -113,12 +113,13 @@ def translate(act: str) -> Iterator[None]:
     from pyspark.errors import PySparkException
 
     try:
-        with coded_errors():
-            yield
+        yield
     except SnaplineError:
         raise
     except (Py4JJavaError, PySparkException) as e:
-        first = next((line for line in _whole_text(e).splitlines() if line.strip()), type(e).__name__)
+        text = _whole_text(e)
+        _raise_coded(text, e)
+        first = next((line for line in text.splitlines() if line.strip()), type(e).__name__)
         raise StorageFailure(f"could not {act}: {first}", "see the log of the driver.") from e
 
 
@@ -131,10 +132,15 @@ def coded_errors() -> Iterator[None]:
     try:
         yield
     except (Py4JJavaError, PySparkException) as e:
-        coded = _CODED.search(_whole_text(e))
-        if coded is None or coded[1] not in _KINDS:
-            raise
-        raise _KINDS[coded[1]](coded[2], coded[3]) from e
+        _raise_coded(_whole_text(e), e)
+        raise
+
+
+def _raise_coded(text: str, cause: Exception) -> None:
+    """Raises the error whose code is in the text, if there is one."""
+    coded = _CODED.search(text)
+    if coded is not None and coded[1] in _KINDS:
+        raise _KINDS[coded[1]](coded[2], coded[3]) from cause
 
 
 def _whole_text(e: Exception) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from snapline import JobManagerCheckpointStorage, StateBackendConfig
+from snapline import JobManagerCheckpointStorage
 from snapline.query import CheckpointConfig
 from snapline.settings.checkpoint_config import _SETTINGS
+from snapline.settings.checks import check_settings
 from snapline.settings.names import CHECKPOINTING, MAX_STATE_SIZE
 from snapline.settings.table import settings
 
@@ -41,7 +42,5 @@ def test_words_are_those_of_their_enums() -> None:
         assert {str(each.value) for each in enum} == set(settings()[name].kind.values)  # type: ignore[attr-defined]
 
 
-def test_a_config_of_the_table_s_defaults_is_taken() -> None:
-    assert StateBackendConfig(
-        memory_per_executor="128m", row_table_memory_fraction=0.2, compression="lz4", max_parallelism=57600
-    ).to_conf()
+def test_the_defaults_go_together() -> None:
+    check_settings({name: each.default for name, each in settings().items() if each.default is not None})

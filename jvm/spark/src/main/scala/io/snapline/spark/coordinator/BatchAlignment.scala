@@ -37,7 +37,7 @@ private[spark] final class BatchAlignment(folder: CheckpointFolder, first: Align
   def isUnfinished(batch: Long): Boolean = batch == unfinished
 
   /** @param savepoint
-    *   one is to be taken at its barrier: it stands for itself, so that, as with Flink, nothing may wait
+    *   whether a savepoint is to be taken at its barrier: as with Flink, it may hold no in-flight data
     */
   def of(batch: Long, savepoint: Boolean): Alignment =
     if (replays || isUnfinished(batch)) repeated
@@ -65,16 +65,16 @@ private[spark] final class BaseCheckpoint(folder: CheckpointFolder) {
     unmerged = None
   }
 
-  /** Where its stores find their handles. */
+  /** Path of the `_metadata` in which its stores find their handles. */
   def path: Option[String] = restored.map(folder.metadataPath)
 
-  /** As long as it is there: a store that is opened later, on an executor that is new, must not look for one that was
-    * subsumed.
+  /** The same path as long as the checkpoint is retained: a store that a new executor opens later must not look for a
+    * subsumed one.
     */
   def pathIfRetained(coordinator: CheckpointCoordinator): Option[String] =
     path.filter(_ => (coordinator.retained ++ coordinator.savepoints).exists(c => restored.contains(c.id)))
 
-  /** Before anything that counts is built on what only the coordinator can find.
+  /** Copies merged handles into the stores' folders, before a batch becomes durable without the coordinator.
     *
     * @param isNamed
     *   by a checkpoint: one that was about to be complete when its run ended may still become so

@@ -58,7 +58,7 @@ private[spark] final class BetweenBatches(savepoints: Boolean) {
     }
   }
 
-  /** Where the newest barrier has its checkpoint, people who ask for one get another of the same snapshots. */
+  /** Completes user-triggered checkpoints with the snapshots of the newest barrier, if it has a checkpoint already. */
   def repeated(coordinator: CheckpointCoordinator, nowMs: Long): Seq[Action] =
     coordinator.repeated(FirstPauseMs, savepoints, nowMs)
 
@@ -80,7 +80,7 @@ private[spark] final class BetweenBatches(savepoints: Boolean) {
     taken.isDefined
   }
 
-  /** For this executor, until it has answered. */
+  /** The orders for an executor; they are repeated until it has answered. */
   def orders(executor: String, coordinator: CheckpointCoordinator): Seq[HolderOrder] =
     waiting(coordinator.inProgress).collect {
       case (p, store, holder) if holder.executor == executor =>

@@ -265,7 +265,7 @@ final class CheckpointDriver private[coordinator] (
     between.begun()
     observer.begun(query, started)
     acting.begun(highest)
-    // By the count before.
+    // Deletions wanted so far follow from an older reading of the folder.
     files.deletions.forget()
     loop.enqueue(coordinator.started(started.toString, found, highest, base.id, now))
     // Checkpoints newer than the restored one belong to an abandoned history. Users own savepoints.

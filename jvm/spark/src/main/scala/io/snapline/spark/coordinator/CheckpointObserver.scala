@@ -24,7 +24,7 @@ private[spark] trait CheckpointObserver extends HistoryListener {
 
 private[spark] object CheckpointObserver {
 
-  /** Looks away. */
+  /** Ignores every event. */
   object None extends CheckpointObserver {
     override def started(): Unit = ()
     override def begun(query: String, run: UUID): Unit = ()

@@ -37,14 +37,14 @@ private[spark] final class StateFamily(
     keyGroup: Option[KeyGroupOf],
     checksums: Option[Option[KeyValueIntegrityVerifier]]
 ) {
-  import encoding.{plain, values}
   val keys: RocksDBKeyStateEncoder = encoding.keys
+  private val values = encoding.values
   val multi: Boolean = values.supportsMultipleValuesPerKey
   val hasKeyGroups: Boolean = keyGroup.isDefined
   private val prefix = if (hasKeyGroups) KeyGroups.PrefixBytes else 0
   private val groupOf = keyGroup.orNull
-  private val plainKey = plain && spec.isInstanceOf[NoPrefixKeyStateEncoderSpec]
-  private val plainValue = plain && !multi && checksums.isEmpty
+  private val plainKey = encoding.plain && spec.isInstanceOf[NoPrefixKeyStateEncoderSpec]
+  private val plainValue = encoding.plain && !multi && checksums.isEmpty
   private val keyRow = new UnsafeRow(spec.keySchema.length)
   private val valueRow = new UnsafeRow(valueSchema.length)
 

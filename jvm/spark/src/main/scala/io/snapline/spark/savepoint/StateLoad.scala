@@ -79,7 +79,7 @@ private[savepoint] final class StateLoad(task: StoreTask, version: Long, paralle
     val families = task.store.families.toIndexedSeq
     val fields = families.map(family => (family.key.length, family.value.length))
     if (task.store.hasFamilies) families.foreach { family =>
-      // Without entries it says that no schema has changed, as its absence does.
+      // A family of schemas is declared with its first entry: without entries no schema has changed.
       if (family.placement != Placement.Every) task.declare(family, store)
     }
     rows.foreach { row =>

@@ -52,10 +52,10 @@ private object StoreCopies {
 private[savepoint] final class StoreFolders(root: String, configuration: Configuration) {
   private val merged = new MergedFiles(CheckpointFolder.mergedStorage(new Path(root), configuration))
 
-  /** With what a merged file has of it. */
+  /** The store's files, those in merged files included. */
   def of(id: StoreId): CheckpointStorage = new MergedStorage(files(id), id.folder, merged, () => true)
 
-  /** Where nothing is merged: to write to. */
+  /** The store's folder alone, to write to. */
   def files(id: StoreId): CheckpointStorage = new HadoopCheckpointStorage(new Path(root, id.folder), configuration)
 
   /** Under which settings a store was written; None: nobody can tell. */

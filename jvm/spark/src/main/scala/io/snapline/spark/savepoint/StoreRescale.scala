@@ -42,7 +42,7 @@ private[savepoint] final class StoreRescale(
       ids.zip(copied.map(_.ref.uid))
     } else reader.inFolder("snapline-rescale")(spread(share, _))
 
-  /** Then its files will do. A list that everybody gets whole is another one afterwards, though. */
+  /** Whether the store's files can be copied as they are. Not with a union list, whose content changes in a restore. */
   private def staysAsItIs(share: StoreShare): Boolean =
     share.sources.nonEmpty && share.operator.partitions == share.operator.layout.parallelism &&
       share.sources.forall(source =>
@@ -119,7 +119,7 @@ private[savepoint] final class StoreRescale(
 
 private object StoreRescale {
 
-  /** Spark knows nothing of it: it is no state that the operator has described. */
+  /** The family of in-flight data. Spark does not know it: no operator describes it as a state. */
   val Channel: FamilyLayout = FamilyLayout(
     ChannelState.Family,
     ChannelState.Key,

@@ -26,7 +26,7 @@ private[savepoint] final class StoredRows(
   @transient lazy val settings: ProviderSettings = ProviderSettings.read(conf, configuration.value)
   @transient lazy val folders = new StoreFolders(from, configuration.value)
 
-  /** How what is written now will be read back. */
+  /** The origin of files that are written now. */
   def origin(kind: String): Origin = {
     val properties = new StateProperties(conf, settings.maxParallelism, kind)
     Origin(SparkLineCheck.version, UUID.randomUUID().toString, properties.written)

@@ -20,7 +20,7 @@ private[spark] final class SettingValues(set: Map[String, String]) {
   }.get
 
   def flag(name: String): Boolean = value(name, "flag") { (_, text) =>
-    text.trim.toLowerCase(Locale.ROOT).toBooleanOption.toRight("true or false")
+    text.trim.toBooleanOption.toRight("true or false")
   }.get
 
   def number(name: String): Int = value(name, "number") { (row, text) =>
@@ -40,10 +40,8 @@ private[spark] final class SettingValues(set: Map[String, String]) {
   /** Bytes; None where the setting is not set and has no default. */
   def sizeIfSet(name: String): Option[Long] = value(name, "size") { (row, text) =>
     val (least, most) = (row.least.get, row.most.get)
-    SettingValues.bytes(text).filter(n =>
-      SettingValues.bytes(least).forall(n >= _) && SettingValues.bytes(most).forall(n <= _)
-    )
-      .toRight(s"a size from $least to $most")
+    def limit(text: String): Long = SettingValues.bytes(text).get
+    SettingValues.bytes(text).filter(n => n >= limit(least) && n <= limit(most)).toRight(s"a size from $least to $most")
   }
 
   /** @param read

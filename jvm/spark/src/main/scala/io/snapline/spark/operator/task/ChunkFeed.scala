@@ -99,7 +99,7 @@ final class ChunkFeed(
     addState(frame, kept)
     // Keys were numbered of which the worker is not told.
     val end = setup.spec.arrow || kept < written || full || !rows.hasNext
-    (frame, rowsMeta(first, end), end)
+    (frame, Feed.meta(first, end), end)
   }
 
   private def take(row: InternalRow): Unit = {
@@ -117,14 +117,12 @@ final class ChunkFeed(
 
   private lazy val toInput = UnsafeProjection.create(setup.inputSchema)
 
-  private def rowsMeta(first: Int, end: Boolean): JObject = ("first_slot" -> first) ~ ("end_of_epoch" -> end)
-
   override def last(): (FrameBuilder, JObject) = {
     val frame = new FrameBuilder(WorkerFrame.Rows)
     val first = begun.first
     rowWriter.flush(frame)
     addState(frame, 0)
-    (frame, rowsMeta(first, end = true))
+    (frame, Feed.meta(first, end = true))
   }
 
   /** The worker is to hold no more. A function that gets a key's rows at once gets all of them in one epoch. */
@@ -148,7 +146,7 @@ final class ChunkFeed(
     val sent = if (kept < round.timers.length) round.first(kept) else round
     timerWriter.flushFirst(kept, frame)
     addState(frame, kept)
-    val meta = rowsMeta(first = 0, end = true) ~ ("due_event_ms" -> due._1) ~ ("due_processing_ms" -> due._2) ~
+    val meta = Feed.meta(first = 0, end = true) ~ ("due_event_ms" -> due._1) ~ ("due_processing_ms" -> due._2) ~
       ("through" -> sent.through)
     (frame, meta, sent)
   }

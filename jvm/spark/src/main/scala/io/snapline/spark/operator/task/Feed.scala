@@ -2,6 +2,7 @@ package io.snapline.spark.operator.task
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.json4s.JsonAST.JObject
+import org.json4s.JsonDSL._
 
 import io.snapline.spark.operator.channel.RowLimit
 import io.snapline.spark.operator.frames.{FrameBuilder, PartWriter}
@@ -49,4 +50,16 @@ trait Feed {
   /** Told the bytes of state the worker says it holds, beyond what it was sent. */
   def held_=(bytes: Long): Unit
   def held: Long
+}
+
+object Feed {
+
+  /** The meta of a chunk of rows.
+    *
+    * @param first
+    *   the slot of the first key that begins in it
+    * @param end
+    *   whether the epoch ends with it
+    */
+  def meta(first: Int, end: Boolean): JObject = ("first_slot" -> first) ~ ("end_of_epoch" -> end)
 }

@@ -3,7 +3,6 @@ package io.snapline.spark.operator.task
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 import org.json4s.JsonAST.JObject
-import org.json4s.JsonDSL._
 
 import io.snapline.spark.operator.channel.RowLimit
 import io.snapline.spark.operator.frames.{WorkerFrame, FrameBuilder, PartWriter, RowSize}
@@ -53,7 +52,7 @@ final class OperatorFeed(
       val frame = new FrameBuilder(WorkerFrame.Broadcast)
       writer.flush(frame)
       // An epoch of its own: it may read and write the state of any key, so no chunk may be on its way.
-      (frame, ("first_slot" -> 0) ~ ("end_of_epoch" -> true), true)
+      (frame, Feed.meta(first = 0, end = true), true)
     } else rows.next(limit)
 
   override def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, JObject, Timers.Round) =
