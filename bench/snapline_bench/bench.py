@@ -12,6 +12,7 @@ from snapline_bench import (
     aggregation,
     at_least_once,
     broadcast,
+    eviction,
     incremental,
     keyed,
     latency,
@@ -113,6 +114,7 @@ KEYED = (
     keyed_bench("keyed-many", keyed.MANY, keyed.MANY_GOALS),
     keyed_bench("keyed-map", keyed.MAP, keyed.MAP_GOALS),
 )
+EVICTION = bench_of("eviction", eviction)
 LATENCY = bench_of("keyed-latency", latency)
 WORKERS = bench_of("keyed-memory", workers)
 LOCAL_FILES = bench_of("local-files", local_files)
@@ -134,6 +136,7 @@ BENCHES = {
         AGGREGATION,
         INCREMENTAL,
         RESTART,
+        EVICTION,
         *KEYED,
         LATENCY,
         WORKERS,

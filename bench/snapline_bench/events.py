@@ -75,6 +75,29 @@ class KeyRange:
 
 
 @dataclass(frozen=True)
+class TimedEvents:
+    """(key, time): new keys, each `step` microseconds after the one before; `kept` in the first batch, then `rows`."""
+
+    kept: int
+    rows: int
+    batches: int
+    step: int
+
+    def name(self) -> str:
+        return f"timed-{self.kept}-{self.rows}x{self.batches}-{self.step}"
+
+    def tables(self) -> Iterator[pa.Table]:
+        first = 0
+        for rows in (self.kept, *[self.rows] * self.batches):
+            keys = np.arange(first, first + rows)
+            times = pa.array(FIRST_TIME * 1_000_000 + keys * self.step, pa.timestamp("us", tz="UTC"))
+            # In another order than that of time, as rows come.
+            order = np.random.default_rng(first).permutation(rows)
+            yield pa.table({"key": pa.array(keys, pa.int64()).take(order), "time": times.take(order)})
+            first += rows
+
+
+@dataclass(frozen=True)
 class LoadedEvents:
     """(key, value): every key once, in batches of `chunk`; then `batches` of `rows` each, with keys drawn at random."""
 
@@ -129,7 +152,7 @@ def update_table(keys: Sequence[int], seq: int, payload: int, draw: random.Rando
     return pa.table({"key": pa.array(keys, pa.int64()), "seq": seqs, "payload": values})
 
 
-def prepare(events: SumEvents | KeyedEvents | KeyRange | LoadedEvents | UpdateEvents, data: Path) -> list[Path]:
+def prepare(events: SumEvents | KeyedEvents | KeyRange | LoadedEvents | TimedEvents | UpdateEvents, data: Path) -> list[Path]:
     """The folders of the batches, in order; made now if they are not there yet."""
     folder = data / events.name()
     if not folder.exists():

@@ -37,7 +37,13 @@ class Stream:
     """Runs a workload over the batches landed in its folder; owns that folder, not the checkpoint."""
 
     def __init__(
-        self, spark: SparkSession, workload: Workload, folder: Path, checkpoint: Path | str, goes_on: bool = False
+        self,
+        spark: SparkSession,
+        workload: Workload,
+        folder: Path,
+        checkpoint: Path | str,
+        goes_on: bool = False,
+        output_mode: str = "update",
     ) -> None:
         """`goes_on`: after what a process before this one has landed there, if any."""
         self.landing = folder / "landing"
@@ -57,7 +63,7 @@ class Stream:
         self._writer = (
             workload.transform(source)
             .writeStream.format("noop")
-            .outputMode("update")
+            .outputMode(output_mode)
             .option("checkpointLocation", str(checkpoint))
         )
         self._query: StreamingQuery | None = None

@@ -18,6 +18,7 @@ class RoomsSpec extends AnyFunSuite {
     "io.snapline.error",
     "io.snapline.keygroup",
     "io.snapline.storage",
+    "io.snapline.state.timeindex",
     "io.snapline.state",
     "io.snapline.state.rowtable",
     "io.snapline.state.heap",

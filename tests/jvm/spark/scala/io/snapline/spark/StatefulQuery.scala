@@ -34,12 +34,9 @@ final case class StatefulQuery(
   /** Runs batches, each a start of the query from its checkpoint, and returns the last run. */
   def run(spark: SparkSession, checkpoint: String, batches: Seq[Seq[Event]]): StreamingQuery = {
     import spark.implicits._
-    val before = settings.keys.map(key => key -> spark.conf.getOption(key)).toMap
-    settings.foreach { case (key, value) => spark.conf.set(key, value) }
-    if (testing) System.setProperty("spark.testing", "true"): Unit
-    try {
+    withSettings(spark) {
       val input = MemoryStream[Event](spark)
-      val frame = build(input.toDS())
+      val frame = this.frame(input.toDS())
       batches.map { batch =>
         input.addData(batch)
         val query = frame.writeStream.format("noop").outputMode(mode).option("checkpointLocation", checkpoint)
@@ -48,7 +45,19 @@ final case class StatefulQuery(
         finally query.stop()
         query
       }.last
-    } finally {
+    }
+  }
+
+  /** The query itself. */
+  def frame(events: Dataset[Event]): DataFrame = build(events)
+
+  /** Plans and starts it as it has to be planned. */
+  def withSettings[A](spark: SparkSession)(body: => A): A = {
+    val before = settings.keys.map(key => key -> spark.conf.getOption(key)).toMap
+    settings.foreach { case (key, value) => spark.conf.set(key, value) }
+    if (testing) System.setProperty("spark.testing", "true"): Unit
+    try body
+    finally {
       System.clearProperty("spark.testing"): Unit
       before.foreach { case (key, value) => value.fold(spark.conf.unset(key))(spark.conf.set(key, _)) }
     }

@@ -1,5 +1,9 @@
 package io.snapline.state
 
+import java.io.File
+
+import io.snapline.state.timeindex.{IndexMemory, TimeIndex}
+
 /** One named state of one partition: a sorted map of byte strings.
   *
   * Keys and values are slices of the caller's arrays, copied before a call returns. Arrays that come back are the
@@ -10,6 +14,9 @@ trait ColumnFamily {
 
   /** How many keys the family holds now, exact. */
   def keyCount: Long
+
+  /** Grows with every row that comes, by whatever way. */
+  def putCount: Long
 
   /** The value, or null. */
   def get(key: Array[Byte], offset: Int, length: Int): Array[Byte]
@@ -62,6 +69,27 @@ trait ColumnFamily {
 
   /** All rows, as of now. */
   final def iterate(): RowCursor = rangeScan(null, null)
+
+  private var times: TimeIndex = _
+
+  /** Its keys by the times of its rows, or null. Kept by whoever puts the rows: the family does not know their times.
+    */
+  final def timeIndex: TimeIndex = times
+
+  /** An empty one in the place of the one before, for times that come after this one. The family closes it. */
+  final def newTimeIndex(passed: Long): TimeIndex = {
+    dropTimeIndex()
+    times = new TimeIndex(IndexMemory.shared, () => newIndexFile(), passed)
+    times
+  }
+
+  final def dropTimeIndex(): Unit = if (times != null) {
+    times.close()
+    times = null
+  }
+
+  /** A name on the local disk that nobody uses. */
+  protected def newIndexFile(): File
 }
 
 /** The properties of a column family (one named state), fixed when it is made.

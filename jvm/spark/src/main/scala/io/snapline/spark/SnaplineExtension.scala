@@ -1,7 +1,7 @@
 package io.snapline.spark
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.execution.streaming.snapline.rules.{BarrierRule, StartRule, StateOnPath}
+import org.apache.spark.sql.execution.streaming.snapline.rules.{BarrierRule, EvictionRule, StartRule, StateOnPath}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.snapline.AnyProviderRule
 
 import io.snapline.spark.settings.SparkLineCheck
@@ -19,6 +19,7 @@ class SnaplineExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectCheckRule(new StartRule(_))
     extensions.injectCheckRule(_ => UniqueUids)
     extensions.injectColumnar(_ => BarrierRule)
+    extensions.injectColumnar(_ => EvictionRule)
     extensions.injectColumnar(_ => new AnyProviderRule(classOf[SnaplineStateStoreProvider].getName))
   }
 }

@@ -29,6 +29,7 @@ final class HeapBackend(folder: File, restored: Boolean, settings: HeapSettings,
   private var nextId = 0
   private var toLoad = restored
   private var snapshots = 0
+  private var indexFiles = 0
   private var closed = false
 
   private[heap] var gets = 0L
@@ -192,6 +193,11 @@ final class HeapBackend(folder: File, restored: Boolean, settings: HeapSettings,
 
   // ---- housekeeping
 
+  private[heap] def newIndexFile(): File = {
+    indexFiles += 1
+    new File(folder.getParentFile, s"${folder.getName}-times-$indexFiles")
+  }
+
   override def trim(): Unit = ()
 
   override def metrics: BackendMetrics =
@@ -199,6 +205,7 @@ final class HeapBackend(folder: File, restored: Boolean, settings: HeapSettings,
 
   override def close(): Unit = if (!closed) {
     closed = true
+    byName.values.foreach(_.dropTimeIndex())
     chain.close()
     account.close()
     byName = Map.empty

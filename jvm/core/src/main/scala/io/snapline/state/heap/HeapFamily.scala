@@ -1,5 +1,6 @@
 package io.snapline.state.heap
 
+import java.io.File
 import java.util.{Collections, WeakHashMap}
 
 import io.snapline.state._
@@ -28,6 +29,12 @@ private[heap] final class HeapFamily(
   }
 
   override def keyCount: Long = rows.size
+
+  private var putsSeen = 0L
+
+  override def putCount: Long = putsSeen
+
+  override protected def newIndexFile(): File = backend.newIndexFile()
 
   override def get(key: Array[Byte], offset: Int, length: Int): Array[Byte] = {
     backend.gets += 1
@@ -78,11 +85,13 @@ private[heap] final class HeapFamily(
   // ---- the same without a log: changes that come from one
 
   def applyPut(key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit = {
+    putsSeen += 1
     rows.put(key, ko, kl, value, vo, vl, inPlace)
     follow()
   }
 
   def applyMerge(key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit = {
+    putsSeen += 1
     rows.append(key, ko, kl, value, vo, vl, inPlace)
     follow()
   }
@@ -132,6 +141,7 @@ private[heap] final class HeapFamily(
 
   /** The family is removed. */
   def close(): Unit = {
+    dropTimeIndex()
     rows.close()
     if (order != null) order.close()
   }

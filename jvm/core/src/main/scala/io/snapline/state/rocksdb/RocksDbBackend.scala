@@ -43,6 +43,7 @@ final class RocksDbBackend(
   @volatile private var closed = false
   private val opening = new Object
   private val snapshotNumber = new AtomicInteger
+  private val indexFiles = new AtomicInteger
   @volatile private var flushNanos = 0L
 
   private[rocksdb] var gets = 0L
@@ -63,6 +64,7 @@ final class RocksDbBackend(
   override def removeFamily(name: String): Boolean = byName.get(name) match {
     case None => false
     case Some(family) =>
+      family.dropTimeIndex()
       drain()
       table.forget(family.descriptor.id, (_, _, _) => true)
       puts += 1
@@ -89,7 +91,7 @@ final class RocksDbBackend(
         }
       )
       family.keyCount = keys
-      family.lowest.forget()
+      family.restored()
     }
   }
 
@@ -129,7 +131,7 @@ final class RocksDbBackend(
   }
 
   override def replay(entries: Array[Byte], length: Int): Unit = {
-    byName.values.foreach(_.lowest.forget())
+    byName.values.foreach(_.restored())
     val entry = new Entry
     var from = 0
     var at = 0
@@ -253,6 +255,9 @@ final class RocksDbBackend(
 
   // ---- housekeeping
 
+  private[rocksdb] def newIndexFile(): File =
+    new File(folder.getParentFile, s"${folder.getName}-times-${indexFiles.incrementAndGet()}")
+
   override def trim(): Unit = table.trim()
 
   override def metrics: BackendMetrics = {
@@ -261,6 +266,7 @@ final class RocksDbBackend(
   }
 
   override def close(): Unit = {
+    byName.values.foreach(_.dropTimeIndex())
     table.close()
     queue.exclusively {
       if (!closed) {

@@ -1,5 +1,7 @@
 package io.snapline.state.rocksdb
 
+import java.io.File
+
 import org.rocksdb.ColumnFamilyHandle
 
 import io.snapline.state._
@@ -25,6 +27,18 @@ private[rocksdb] final class RocksDbFamily(
   private var keys = 0L
 
   override def keyCount: Long = keys
+
+  private var putsSeen = 0L
+
+  override def putCount: Long = putsSeen
+
+  /** Rows came from a snapshot or a changelog. */
+  private[rocksdb] def restored(): Unit = {
+    putsSeen += 1
+    lowest.forget()
+  }
+
+  override protected def newIndexFile(): File = backend.newIndexFile()
 
   private[rocksdb] def keyCount_=(count: Long): Unit = keys = count
 
@@ -140,6 +154,7 @@ private[rocksdb] final class RocksDbFamily(
 
   private def change(op: Int, key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit = {
     backend.puts += 1
+    putsSeen += 1
     lowest.put(key, ko, kl)
     val hash = RowIndex.hash(id, key, ko, kl)
     val slot = table.find(hash, id, key, ko, kl)

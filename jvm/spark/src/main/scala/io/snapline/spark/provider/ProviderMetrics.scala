@@ -15,10 +15,12 @@ private[spark] object ProviderMetrics {
   private val tableBytes = StateStoreCustomSizeMetric("snaplineRowTableBytes", "Snapline: memory of the row table")
   private val changelogBytes =
     StateStoreCustomSizeMetric("snaplineChangelogBytes", "Snapline: bytes of the changelog written")
+  private val evictionRows =
+    StateStoreCustomSumMetric("snaplineEvictionRowsRead", "Snapline: rows read to find those that the watermark removes")
 
   val lastSnapshot: StateStoreSnapshotLastUploadInstanceMetric = CUSTOM_INSTANCE_METRIC_SNAPSHOT_LAST_UPLOADED
 
-  val custom: Seq[StateStoreCustomMetric] = ALL_CUSTOM_METRICS ++ Seq(tableHits, tableBytes, changelogBytes)
+  val custom: Seq[StateStoreCustomMetric] = ALL_CUSTOM_METRICS ++ Seq(tableHits, tableBytes, changelogBytes, evictionRows)
 
   /** Counters are those of one version: what the backend counted since `before`.
     */
@@ -28,7 +30,8 @@ private[spark] object ProviderMetrics {
       stats: StateStatistics,
       internalKeys: Long,
       families: (Int, Int),
-      forcedSnapshot: Boolean
+      forcedSnapshot: Boolean,
+      rowsReadForEviction: Long
   ): Map[StateStoreCustomMetric, Long] = {
     def ms(nanos: Long): Long = nanos / 1000000
     Map(
@@ -61,7 +64,8 @@ private[spark] object ProviderMetrics {
       CUSTOM_METRIC_FORCE_SNAPSHOT -> (if (forcedSnapshot) 1L else 0L),
       tableHits -> (now.tableHits - before.tableHits),
       tableBytes -> now.tableBytes,
-      changelogBytes -> stats.changelogBytes
+      changelogBytes -> stats.changelogBytes,
+      evictionRows -> rowsReadForEviction
     )
   }
 }

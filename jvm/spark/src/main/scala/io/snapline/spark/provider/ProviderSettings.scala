@@ -21,6 +21,8 @@ import io.snapline.spark.settings.{SettingValues, SettingsTable}
   *   whether handles of many stores share a file
   * @param mergedFileSize
   *   greatest size of such a file
+  * @param timeIndex
+  *   whether a state that a watermark clears has an index of its rows' times
   */
 final case class ProviderSettings(
     nativeMemory: Long,
@@ -30,6 +32,7 @@ final case class ProviderSettings(
     snapshotThreads: Int,
     fileMerging: Boolean,
     mergedFileSize: Long,
+    timeIndex: Boolean,
     backend: BackendSettings,
     state: StateSettings
 )
@@ -42,6 +45,7 @@ object ProviderSettings {
   val ChangelogCompression: String = Prefix + "state.changelog.compression"
   val Changelog: String = Prefix + "state.changelog.enabled"
   val MaxParallelism: String = Prefix + "max-parallelism"
+  val TimeIndex: String = Prefix + "state.time-index.enabled"
   val SnapshotThreads: String = Prefix + "snapshot.threads"
   val LocalBackup: String = CoordinatorSettings.Prefix + "local-backup.enabled"
   val InlineThreshold: String = CoordinatorSettings.Prefix + "data-inline-threshold"
@@ -90,6 +94,7 @@ object ProviderSettings {
       snapshotThreads = number(SnapshotThreads),
       fileMerging = flag(FileMerging),
       mergedFileSize = size(MergedFileSize),
+      timeIndex = flag(TimeIndex),
       backend = backend,
       state = StateSettings(
         compress = choice(ChangelogCompression) == "lz4",

@@ -33,6 +33,7 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
   private var configuration: Configuration = _
   private var runId: UUID = _
   private var useColumnFamilies = false
+  private var timeIndex = false
   private var validation: RowValidation = _
   private[spark] var families: StateFamilies = _
   private[spark] var state: VersionedState = _
@@ -71,6 +72,7 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
     configuration = hadoopConf
     runId = StateInternals.runId(hadoopConf)
     this.useColumnFamilies = useColumnFamilies
+    timeIndex = settings.timeIndex
     validation = new RowValidation(keySchema, valueSchema, id, conf, on = !useColumnFamilies)
     stamps = StateInternals.stateMachine(id, conf)
     families = new StateFamilies(id, runId, conf, settings.maxParallelism, stateSchemaProvider)
@@ -162,11 +164,21 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
       val taken = barrier.fold(CheckpointPart.Empty)(part(_, version))
       val use = StoreUse(version, stamp, readOnly, forceSnapshot, knownAs, taken)
       val store = new SnaplineStateStore(this, use, useColumnFamilies, conf, configuration, validation)
+      evictor(version).foreach(store.evictWith)
       barrier.filter(b => b.interval && b.checkpoint.isEmpty).foreach(_ => holdAfterwards(store))
       barrier.filter(_.replays).foreach(_ => leaveAfterwards(store))
       store
     } catch { case e: Throwable => stamps.releaseStamp(stamp, throwEx = false): Unit; throw e }
   }
+
+  /** None: the operator's plan does not tell which rows it removes, or they are not stored as they are. */
+  private def evictor(version: Long): Option[Evictor] =
+    for {
+      eviction <- Eviction.ofTask(runId, id.operatorId, version)
+      if timeIndex && id.storeName == StateStoreId.DEFAULT_STORE_NAME
+      family <- families.get(StateStore.DEFAULT_COL_FAMILY_NAME)
+      if !family.multi && (if (eviction.column.inKey) family.keysArePlain else family.valuesArePlain)
+    } yield new Evictor(family, eviction)
 
   /** The store's part in the checkpoint that its task's barrier asks for. */
   private def part(barrier: TaskBarrier, version: Long): CheckpointPart =

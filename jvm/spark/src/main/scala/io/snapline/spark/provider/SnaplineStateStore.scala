@@ -114,7 +114,8 @@ private[spark] final class SnaplineStateStore(
         state.stats,
         internal.map(_.keyCount).sum,
         if (useColumnFamilies) (external.size, internal.size) else (0, 0),
-        forceSnapshot
+        forceSnapshot,
+        rowsReadForEviction
       ),
       Map(ProviderMetrics.lastSnapshot.withNewId(id.partitionId, id.storeName) -> state.stats.snapshotVersion)
     )

@@ -77,9 +77,23 @@ private[spark] final class StateFamily(
 
   def decodeKey(bytes: Array[Byte]): UnsafeRow =
     if (plainKey) {
-      keyRow.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + prefix + 1L, bytes.length - prefix - 1)
+      pointAtKey(keyRow, bytes)
       keyRow
     } else keys.decodeKey(if (prefix == 0) bytes else java.util.Arrays.copyOfRange(bytes, prefix, bytes.length))
+
+  /** Whether `pointAtKey` and `pointAtValue` can be used: rows are stored as they are. */
+  def keysArePlain: Boolean = plainKey
+  def valuesArePlain: Boolean = plainValue
+
+  /** Rows to be pointed at stored keys and values. */
+  def emptyKey: UnsafeRow = new UnsafeRow(spec.keySchema.length)
+  def emptyValue: UnsafeRow = new UnsafeRow(valueSchema.length)
+
+  def pointAtKey(row: UnsafeRow, bytes: Array[Byte]): Unit =
+    row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + prefix + 1L, bytes.length - prefix - 1)
+
+  def pointAtValue(row: UnsafeRow, bytes: Array[Byte]): Unit =
+    row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + 1L, bytes.length - 1)
 
   /** After `encodeKey`: a checksum covers both. */
   def encodeValue(row: UnsafeRow): Unit =
@@ -106,7 +120,7 @@ private[spark] final class StateFamily(
   def decodeValue(keyBytes: => Array[Byte], bytes: Array[Byte]): UnsafeRow =
     if (bytes == null) null
     else if (plainValue) {
-      valueRow.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + 1L, bytes.length - 1)
+      pointAtValue(valueRow, bytes)
       valueRow
     } else values.decodeValue(verified(keyBytes, bytes))
 

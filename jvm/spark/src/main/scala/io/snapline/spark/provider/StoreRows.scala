@@ -29,6 +29,14 @@ private[provider] abstract class StoreRows(
   private var lastName: String = _
   private var lastFamily: StateFamily = _
 
+  /** Null: nothing is known of what the operator removes. */
+  private var evictor: Evictor = _
+
+  /** The operator asks for all rows of the state to remove those whose time has come. */
+  private[provider] def evictWith(by: Evictor): Unit = evictor = by
+
+  protected final def rowsReadForEviction: Long = if (evictor == null) 0 else evictor.rowsRead
+
   override def id: StateStoreId = provider.stateStoreId
 
   // ---- reads
@@ -106,7 +114,8 @@ private[provider] abstract class StoreRows(
 
   override def iterator(name: String): StateStoreIterator[UnsafeRowPair] = {
     val family = using("iterator", name)
-    pairs((family, family.rows.iterate()))
+    if (evicts(family)) evictor.iterator((key, value) => checked(key, value): Unit)
+    else pairs((family, family.rows.iterate()))
   }
 
   override def iteratorWithMultiValues(name: String): StateStoreIterator[UnsafeRowPair] = {
@@ -136,10 +145,15 @@ private[provider] abstract class StoreRows(
     require(key != null, "Key cannot be null")
     require(value != null, "Cannot put a null value")
     val family = using("put", name)
-    family.encodeKey(key)
-    family.encodeValue(value)
-    family.rows.put(family.key.bytes, 0, family.key.length, family.value.bytes, 0, family.value.length)
+    if (evicts(family)) evictor.put(key, value)
+    else {
+      family.encodeKey(key)
+      family.encodeValue(value)
+      family.rows.put(family.key.bytes, 0, family.key.length, family.value.bytes, 0, family.value.length)
+    }
   }
+
+  private def evicts(family: StateFamily): Boolean = evictor != null && (family eq evictor.family)
 
   override def putList(key: UnsafeRow, values: Array[UnsafeRow], name: String): Unit = {
     val family = encodeList("putList", key, values, name)

@@ -1,0 +1,140 @@
+"""Small micro-batches beside a large state of which the watermark removes as much as comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from snapline_bench import cpu, provider
+from snapline_bench.events import TimedEvents, prepare
+from snapline_bench.goal import Goal, Part
+from snapline_bench.job import Job, Result
+from snapline_bench.provider import CHANGELOG, HDFS, OURS, Provider
+from snapline_bench.session import open_session
+from snapline_bench.stream import Progress, Stream, Workload
+
+SCHEMA = "key bigint, time timestamp"
+#: Microseconds from one event to the next.
+STEP = 4_000
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """`few`, then `keys` rows are kept; `rows` come, and go, in each batch."""
+
+    few: int = 10_000
+    keys: int = 1_000_000
+    rows: int = 1_000
+    warm_up: int = 15
+    batches: int = 20
+    memory: str = "6g"
+
+
+QUICK = Sizes(keys=100_000, warm_up=5, batches=8)
+REPS = 3
+NAMES = (CHANGELOG.name, HDFS.name, OURS)
+
+
+def window(events: DataFrame) -> DataFrame:
+    return events.groupBy(F.window("time", "1 second"), "key").count()
+
+
+def session(events: DataFrame) -> DataFrame:
+    return events.groupBy(F.session_window("time", "1 second"), "key").count()
+
+
+def dedup(events: DataFrame) -> DataFrame:
+    return events.dropDuplicates(["key", "time"])
+
+
+def dedup_within(events: DataFrame) -> DataFrame:
+    return events.dropDuplicatesWithinWatermark(["key"])
+
+
+OPERATORS: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
+    "window": (window, "windowed aggregation"),
+    "session": (session, "session window"),
+    "dedup": (dedup, "dropDuplicates"),
+    "within": (dedup_within, "dropDuplicatesWithinWatermark"),
+}
+FIGURES = {
+    **{f"{name}_many_ms": f"{title}, batch ms, many" for name, (_, title) in OPERATORS.items()},
+    **{f"{name}_removal_ms": f"{title}, removals ms, many" for name, (_, title) in OPERATORS.items()},
+    **{f"{name}_growth": f"{title}, many over few" for name, (_, title) in OPERATORS.items()},
+    "cpu_ms": "CPU ms / batch, many",
+    "others": "other load, cores",
+}
+GOALS = [
+    *(Goal(f"{name}_growth", Part.ABSOLUTE, OURS, 1.2) for name in OPERATORS),
+    *(Goal(f"{name}_many_ms", Part.WHOLE, CHANGELOG.name, 0.3) for name in OPERATORS),
+]
+
+
+def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
+    """Snapline with its extension: it finds out what a batch removes."""
+    return [
+        replace(each, settings={**provider.COORDINATED, **each.settings}) if each.name == OURS else each
+        for each in provider.choose(names, jar, settings)
+    ]
+
+
+def measure(job: Job) -> Result:
+    sizes = Sizes(**job.sizes)
+    spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
+    figures: dict[str, Any] = {}
+    cpu_s, others, batches = 0.0, [], []
+    for name, (operator, _) in OPERATORS.items():
+        few, _ = run(spark, job, sizes, sizes.few, f"{name}-few", operator)
+        many, usage = run(spark, job, sizes, sizes.keys, f"{name}-many", operator)
+        figures[f"{name}_many_ms"] = wall(many)
+        figures[f"{name}_removal_ms"] = median(each["stateOperators"][0]["allRemovalsTimeMs"] for each in many)
+        figures[f"{name}_growth"] = wall(many) / wall(few)
+        cpu_s += usage.cpu_s
+        others.append(usage.others)
+        batches += [{"operator": name, "wall_ms": each["durationMs"]["triggerExecution"]} for each in many]
+    spark.stop()
+    figures["cpu_ms"] = cpu_s / len(OPERATORS) / sizes.batches * 1e3
+    figures["others"] = max(others)
+    return {"figures": figures, "batches": batches}
+
+
+def run(
+    spark: SparkSession,
+    job: Job,
+    sizes: Sizes,
+    kept: int,
+    name: str,
+    operator: Callable[[DataFrame], DataFrame],
+) -> tuple[list[Progress], cpu.Usage]:
+    """The measured batches of one operator, and what they used. A batch of all `kept` rows comes first."""
+    steady = sizes.warm_up + sizes.batches
+    batches = prepare(TimedEvents(kept, sizes.rows, steady, STEP), job.data)
+    delay = f"{kept * STEP // 1000} milliseconds"
+    workload = Workload(SCHEMA, lambda events: operator(events.withWatermark("time", delay)))
+    stream = Stream(spark, workload, job.scratch / name, job.scratch / f"{name}-checkpoint", output_mode="append")
+    stream.land(batches[:1])
+    stream.start()
+    stream.drain()
+    for batch in batches[1 : 1 + sizes.warm_up]:
+        stream.land([batch])
+    stream.drain()
+    before = cpu.read()
+    for batch in batches[1 + sizes.warm_up :]:
+        stream.land([batch])
+    progress = stream.drain()
+    usage = cpu.read().since(before)
+    stream.stop()
+    removed = sum(each["stateOperators"][0]["numRowsRemoved"] for each in progress)
+    assert len(progress) == sizes.batches, f"{len(progress)} batches"
+    assert removed > sizes.batches * sizes.rows / 2, f"{removed} rows removed: the watermark stands still"
+    return progress, usage
+
+
+def wall(progress: list[Progress]) -> float:
+    return median(each["durationMs"]["triggerExecution"] for each in progress)

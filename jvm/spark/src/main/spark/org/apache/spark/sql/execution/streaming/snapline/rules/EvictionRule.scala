@@ -1,0 +1,93 @@
+package org.apache.spark.sql.execution.streaming
+package snapline.rules
+
+import io.snapline.spark.protocol.{Eviction, TimeColumn}
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeTimeout, ProcessingTimeTimeout}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.streaming.InternalOutputModes.{Append, Update}
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.execution.python.streaming.FlatMapGroupsInPandasWithStateExec
+import org.apache.spark.sql.execution.streaming.operators.stateful._
+import org.apache.spark.sql.execution.streaming.operators.stateful.flatmapgroupswithstate._
+import org.apache.spark.sql.streaming.GroupStateTimeout
+import org.apache.spark.sql.types.{DataType, StructType, TimestampNTZType, TimestampType}
+
+/** Tells the stores of a micro-batch which rows its operators will remove, so that they need not walk over the others.
+  * Changes no plan. An operator that it does not know gets all rows when it asks for them, as always.
+  */
+object EvictionRule extends ColumnarRule {
+  override def preColumnarTransitions: Rule[SparkPlan] = plan => {
+    val writers = plan.collect { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }
+    writers.headOption.foreach { first =>
+      val evictions = writers.flatMap(evictionOf)
+      val text = if (evictions.isEmpty) null else Eviction.text(first.getStateInfo.queryRunId, evictions)
+      plan.session.sparkContext.setLocalProperty(Eviction.Property, text)
+    }
+    plan
+  }
+
+  private def evictionOf(writer: StateStoreWriter): Option[Eviction] = {
+    val due = writer match {
+      case save: StateStoreSaveExec if save.outputMode.exists(mode => mode == Append || mode == Update) =>
+        byKey(save)
+      case dedup: StreamingDeduplicateExec => byKey(dedup)
+      case dedup: StreamingDeduplicateWithinWatermarkExec =>
+        dedup.eventTimeWatermarkForEviction
+          .map(watermark => TimeColumn(inKey = false, 0, inWindow = false, None) -> micros(watermark))
+      case session: SessionWindowStateStoreSaveExec if session.outputMode.contains(Append) =>
+        byWatermark(session, session.child.output, inKey = false)
+      case groups: FlatMapGroupsWithStateExec =>
+        timeout(groups, groups.timeoutConf, groups.batchTimestampMs)
+      case groups: FlatMapGroupsInPandasWithStateExec =>
+        timeout(groups, groups.timeoutConf, groups.batchTimestampMs)
+      case _ => None
+    }
+    val info = writer.getStateInfo
+    due.map { case (column, until) => Eviction(info.operatorId, info.storeVersion, column, until) }
+  }
+
+  private def byKey(operator: StateStoreWriter with WatermarkSupport): Option[(TimeColumn, Long)] =
+    byWatermark(operator, operator.keyExpressions, inKey = true)
+
+  /** The column that the watermark is compared with, among those of the state's key or value. */
+  private def byWatermark(
+      operator: WatermarkSupport,
+      columns: Seq[Attribute],
+      inKey: Boolean
+  ): Option[(TimeColumn, Long)] =
+    operator.watermarkExpressionForEviction.collect {
+      case LessThanOrEqual(GetStructField(column: Attribute, 1, _), Literal(until: Long, _)) if isWindow(column.dataType) =>
+        (column, true, until)
+      case LessThanOrEqual(column: Attribute, Literal(until: Long, _)) if isTime(column.dataType) => (column, false, until)
+    }.flatMap { case (column, inWindow, until) =>
+      val ordinal = columns.indexWhere(_.exprId == column.exprId)
+      Option.when(ordinal >= 0)(TimeColumn(inKey, ordinal, inWindow, None) -> until)
+    }
+
+  /** The time of a timeout is the last column of the state; those before the threshold have timed out. */
+  private def timeout(
+      groups: FlatMapGroupsWithStateExecBase,
+      kind: GroupStateTimeout,
+      batchTimestampMs: Option[Long]
+  ): Option[(TimeColumn, Long)] = {
+    val threshold = kind match {
+      case ProcessingTimeTimeout => batchTimestampMs
+      case EventTimeTimeout => groups.eventTimeWatermarkForEviction
+      case _ => None
+    }
+    val last = groups.stateManager.stateSchema.length - 1
+    val column = TimeColumn(inKey = false, last, inWindow = false, Some(GroupStateImpl.NO_TIMESTAMP))
+    threshold.map(limit => column -> (limit - 1))
+  }
+
+  private def isTime(dataType: DataType): Boolean = dataType == TimestampType || dataType == TimestampNTZType
+
+  private def isWindow(dataType: DataType): Boolean = dataType match {
+    case window: StructType => window.length == 2 && isTime(window(1).dataType)
+    case _ => false
+  }
+
+  private def micros(millis: Long): Long = millis * 1000
+}
