@@ -30,7 +30,11 @@ def room(name: String): Seq[Setting[?]] = Seq(
     IO.createDirectory(scratch)
     (Test / forkOptions).value.withWorkingDirectory(scratch)
   },
-  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF")
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF"),
+  // Of all tests; one that is named runs always.
+  Test / test / testOptions ++= {
+    if (sys.env.contains("SNAPLINE_WHOLE")) Nil else Seq(Tests.Argument(TestFrameworks.ScalaTest, "-l", "WholeOnly"))
+  }
 )
 
 lazy val core = project

@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from snapline_bench import cpu, provider
+from snapline_bench import cpu, local_files, provider
 from snapline_bench.events import TimedEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
@@ -77,9 +77,10 @@ GOALS = [
 
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
-    """Snapline with its extension: it finds out what a batch removes."""
+    """Snapline as `snapline.configure` sets it: its extension finds out what a batch removes."""
+    ours = {**provider.COORDINATED, local_files.SETTING: local_files.CLASSES[local_files.OURS]}
     return [
-        replace(each, settings={**provider.COORDINATED, **each.settings}) if each.name == OURS else each
+        replace(each, settings={**ours, **each.settings}) if each.name == OURS else each
         for each in provider.choose(names, jar, settings)
     ]
 
@@ -115,7 +116,9 @@ def run(
     """The measured batches of one operator, and what they used. A batch of all `kept` rows comes first."""
     steady = sizes.warm_up + sizes.batches
     batches = prepare(TimedEvents(kept, sizes.rows, steady, STEP), job.data)
-    delay = f"{kept * STEP // 1000} milliseconds"
+    # Deduplication within a watermark keeps a row for its delay beyond the watermark.
+    lives = 2 if operator is dedup_within else 1
+    delay = f"{kept * STEP // 1000 // lives} milliseconds"
     workload = Workload(SCHEMA, lambda events: operator(events.withWatermark("time", delay)))
     stream = Stream(spark, workload, job.scratch / name, job.scratch / f"{name}-checkpoint", output_mode="append")
     stream.land(batches[:1])

@@ -61,6 +61,9 @@ trait ColumnFamily {
   /** Deletes every key in [from, until), unsigned byte order. */
   def deleteRange(from: Array[Byte], until: Array[Byte]): Unit
 
+  /** Tells how long the prefix is that a key will be scanned by. Scans may be faster then. */
+  def hasPrefixes(length: PrefixLength): Unit = ()
+
   /** Rows whose key begins with the prefix, as of now: later changes do not show. */
   def prefixScan(prefix: Array[Byte]): RowCursor
 
@@ -125,6 +128,27 @@ trait RowCursor extends AutoCloseable {
 
   /** May be called more than once. */
   override def close(): Unit
+}
+
+/** The length of the prefix by which rows are scanned, in bytes. */
+trait PrefixLength {
+  def of(key: Array[Byte], offset: Int, length: Int): Int
+}
+
+/** Rows that were read already, in the order of their keys. */
+final class ReadRows(keys: Array[Array[Byte]], values: Array[Array[Byte]]) extends RowCursor {
+  private var at = -1
+
+  override def next(): Boolean = {
+    if (at < keys.length) at += 1
+    at < keys.length
+  }
+
+  override def key: Array[Byte] = keys(at)
+
+  override def value: Array[Byte] = values(at)
+
+  override def close(): Unit = at = keys.length
 }
 
 /** Arithmetic on byte-string ranges, unsigned order. */

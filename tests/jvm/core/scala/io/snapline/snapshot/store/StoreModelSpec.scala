@@ -9,6 +9,7 @@ import org.scalactic.anyvals.PosInt
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
+import io.snapline.Cases
 import io.snapline.snapshot.format.VersionRef
 import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener}
@@ -26,7 +27,7 @@ abstract class StoreModelOn(backend: TestBackend) extends AnyFunSuite with Scala
 
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
     PropertyCheckConfiguration(minSuccessful =
-      PosInt.ensuringValid(sys.props.getOrElse("snapline.test.runs", "5").toInt)
+      PosInt.ensuringValid(sys.props.getOrElse("snapline.test.runs", if (Cases.whole) "5" else "2").toInt)
     )
 
   private val usual = StateSettings(retain = 4, minStale = 1, policy = SnapshotPolicy(minChangelogs = 3))
@@ -81,7 +82,7 @@ object StoreModelSpec {
   final case class DeleteRange(from: Int, until: Int) extends Step
   final case class Get(family: Int, key: Int) extends Step
   final case class MultiGet(family: Int, keys: Seq[Int]) extends Step
-  final case class Prefix(family: Int, prefix: Int) extends Step
+  final case class Prefix(family: Int, of: Int) extends Step
   final case class Range(family: Int, from: Int, until: Int) extends Step
   case object All extends Step
   final case class Commit(force: Boolean) extends Step
@@ -117,7 +118,7 @@ object StoreModelSpec {
     1 -> Gen.zip(keys, keys).map { case (a, b) => DeleteRange(a min b, a max b) },
     15 -> Gen.zip(families, keys).map(Get.tupled),
     3 -> Gen.zip(families, Gen.listOfN(12, keys)).map(MultiGet.tupled),
-    3 -> Gen.zip(families, Gen.choose(0, 1)).map(Prefix.tupled),
+    8 -> Gen.zip(families, keys).map(Prefix.tupled),
     3 -> Gen.zip(families, keys, keys).map { case (f, a, b) => Range(f, a min b, a max b) },
     2 -> Gen.const(All),
     14 -> Gen.frequency(9 -> false, 1 -> true).map(Commit),
@@ -137,6 +138,10 @@ object StoreModelSpec {
   private val noRows: Rows = TreeMap.empty[Bytes, Bytes](unsigned)
   type Model = Map[Int, Rows]
   private val Multi = 2
+
+  /** The family whose keys tell how long their prefix is. */
+  private val Prefixed = 0
+  private val PrefixBytes = 2
   private val nothing: Model = Map(0 -> noRows, 1 -> noRows, Multi -> noRows)
 
   /** Two bytes of prefix so that prefix scans have something to find. */
@@ -171,7 +176,8 @@ object StoreModelSpec {
       val uid = refs.get(version).map(_.uid).filter(_ => format == 2)
       into.load(version, uid, interval = interval, leftOpen = leftOpen)
       names.foreach { case (id, name) =>
-        into.backend.createFamily(name, keyGroups = false, multi = id == Multi, internal = false)
+        val family = into.backend.createFamily(name, keyGroups = false, multi = id == Multi, internal = false)
+        if (id == Prefixed) family.hasPrefixes((_, _, _) => PrefixBytes)
       }
     }
 
@@ -220,7 +226,7 @@ object StoreModelSpec {
           val found = family(f).multiGet(ks.map(key(_).toArray).toArray)
           ks.indices.foreach(i => same(found(i), now(f).get(key(ks(i)))))
         case Prefix(f, p) =>
-          val prefix = Vector(p.toByte)
+          val prefix = key(p).take(if (f == Prefixed) PrefixBytes else 1)
           compare(family(f).prefixScan(prefix.toArray), now(f).filter(_._1.startsWith(prefix)))
         case Range(f, a, b) =>
           val (from, until) = order(key(a), key(b))

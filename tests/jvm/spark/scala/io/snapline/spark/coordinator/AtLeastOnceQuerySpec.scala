@@ -15,6 +15,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.snapline.WholeOnly
 import io.snapline.checkpoint.{CheckpointMetadata, CheckpointingMode, CoordinatorSettings, StoreId}
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.plugin.SnaplinePlugin
@@ -22,7 +23,7 @@ import io.snapline.spark.protocol.CheckpointFolder
 import io.snapline.spark.provider.{ProviderSettings, SharedResources}
 
 /** Checkpoints of real queries AT_LEAST_ONCE: which stores are ahead, and what a recovery makes of it. */
-class AtLeastOnceQuerySpec extends AnyFunSuite with BeforeAndAfterAll with Eventually {
+class AtLeastOnceQuerySpec extends AnyFunSuite with WholeOnly with BeforeAndAfterAll with Eventually {
   private var spark: SparkSession = _
   private val Rows = 40
 

@@ -18,7 +18,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.snapline.Cases
+import io.snapline.{Cases, WholeOnly}
 import io.snapline.checkpoint.{CheckpointMetadata, CoordinatorSettings, StoreId}
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.plugin.SnaplinePlugin
@@ -28,7 +28,7 @@ import io.snapline.spark.provider.{BackendSettings, ProviderSettings}
 /** Batches under an interval that are run more than once, those of barriers too: by a sink that uses its rows twice,
   * and by tasks that fail once their state is committed.
   */
-class BatchTwiceSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually {
+class BatchTwiceSpec extends AnyFunSuite with WholeOnly with BeforeAndAfterAll with Eventually {
   private var spark: SparkSession = _
 
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(20, Millis))

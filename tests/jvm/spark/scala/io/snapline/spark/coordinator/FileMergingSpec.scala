@@ -17,6 +17,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.snapline.WholeOnly
 import io.snapline.checkpoint.{CheckpointMetadata, CoordinatorSettings, MergedHandles, NamedFile, StoreId}
 import io.snapline.error.CheckpointDamaged
 import io.snapline.spark.LocalSpark
@@ -25,7 +26,7 @@ import io.snapline.spark.protocol.CheckpointFolder
 import io.snapline.spark.provider.ProviderSettings
 
 /** Checkpoints whose handles lie in merged files: of real queries, on and off and on again. */
-class FileMergingSpec extends AnyFunSuite with BeforeAndAfterAll with Eventually {
+class FileMergingSpec extends AnyFunSuite with WholeOnly with BeforeAndAfterAll with Eventually {
   private val Partitions = 8
   private var spark: SparkSession = _
 

@@ -6,6 +6,7 @@ import java.nio.file.Files
 import org.apache.spark.SparkEnv
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.WholeOnly
 import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error._
 import io.snapline.spark.coordinator.{CheckpointSpec, Checkpointing}
@@ -16,7 +17,7 @@ import io.snapline.spark.provider.ProviderFixture.{batch, causeOf, using}
 import io.snapline.state.LocalFolder
 
 /** Flink's classic backends under Spark's operators, and what is refused where they change. */
-class BackendsSpec extends AnyFunSuite {
+class BackendsSpec extends AnyFunSuite with WholeOnly {
   private val plugin = "spark.plugins" -> classOf[SnaplinePlugin].getName
   private val classic = Seq("RocksDBStateBackend", "FsStateBackend", "MemoryStateBackend")
 

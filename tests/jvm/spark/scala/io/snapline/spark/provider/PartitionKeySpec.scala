@@ -6,13 +6,14 @@ import org.apache.spark.sql.SparkSession
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.WholeOnly
 import io.snapline.keygroup.{KeyGroups, PartitionGroups}
 import io.snapline.spark.{LocalSpark, StatefulQuery}
 import io.snapline.state.LocalFolder
 
 /** Every key that a running query stores has a key group which Spark's shuffle sends to the partition it is stored in.
   */
-class PartitionKeySpec extends AnyFunSuite with BeforeAndAfterAll {
+class PartitionKeySpec extends AnyFunSuite with WholeOnly with BeforeAndAfterAll {
   private var spark: SparkSession = _
 
   override def beforeAll(): Unit = spark = LocalSpark.start(LocalSpark.provider, LocalSpark.extension)

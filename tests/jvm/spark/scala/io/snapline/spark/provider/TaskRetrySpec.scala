@@ -9,11 +9,12 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.WholeOnly
 import io.snapline.spark.LocalSpark
 import io.snapline.state.LocalFolder
 
 /** Tasks of a running query that fail, each at its first attempt. */
-class TaskRetrySpec extends AnyFunSuite {
+class TaskRetrySpec extends AnyFunSuite with WholeOnly {
 
   /** Rows come out once their state is committed. */
   private def after(numbers: Dataset[Long]): DataFrame = {

@@ -13,7 +13,7 @@ import org.json4s.jackson.JsonMethods
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.Cases
+import io.snapline.{Cases, WholeOnly}
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.provider.{BackendSettings, ProviderSettings}
 import io.snapline.state.LocalFolder
@@ -21,7 +21,7 @@ import io.snapline.state.LocalFolder
 /** Random states, from random numbers of partitions to others: what is made of the store's files and rows is what is
   * made of tables, to the byte.
   */
-class NativeSavepointsSpec extends AnyFunSuite with BeforeAndAfterAll {
+class NativeSavepointsSpec extends AnyFunSuite with WholeOnly with BeforeAndAfterAll {
   private var spark: SparkSession = _
 
   override def beforeAll(): Unit = spark = LocalSpark.start(

@@ -65,6 +65,7 @@ final class RocksDbBackend(
     case None => false
     case Some(family) =>
       family.dropTimeIndex()
+      family.forgetPrefixes()
       drain()
       table.forget(family.descriptor.id, (_, _, _) => true)
       puts += 1
@@ -266,7 +267,10 @@ final class RocksDbBackend(
   }
 
   override def close(): Unit = {
-    byName.values.foreach(_.dropTimeIndex())
+    byName.values.foreach { family =>
+      family.dropTimeIndex()
+      family.forgetPrefixes()
+    }
     table.close()
     queue.exclusively {
       if (!closed) {

@@ -36,7 +36,15 @@ private[rocksdb] final class RocksDbFamily(
   private[rocksdb] def restored(): Unit = {
     putsSeen += 1
     lowest.forget()
+    forgetPrefixes()
   }
+
+  private var prefixes: PrefixKeys = _
+
+  override def hasPrefixes(length: PrefixLength): Unit =
+    if (prefixes == null && !descriptor.multi) prefixes = new PrefixKeys(length, PrefixKeys.memory)
+
+  private[rocksdb] def forgetPrefixes(): Unit = if (prefixes != null) prefixes.close()
 
   override protected def newIndexFile(): File = backend.newIndexFile()
 
@@ -162,7 +170,10 @@ private[rocksdb] final class RocksDbFamily(
     // Nothing to append to, and no older piece that may still be on its way: the piece is the value.
     val first = op == Op.Merge && !was
     table.log(slot, hash, if (first) Op.Put else op, id, key, ko, kl, value, vo, vl, first)
-    if (!was) keyCount += 1
+    if (!was) {
+      keyCount += 1
+      if (prefixes != null) prefixes.added(key, ko, kl)
+    }
   }
 
   override def delete(key: Array[Byte], offset: Int, length: Int): Boolean = {
@@ -173,6 +184,7 @@ private[rocksdb] final class RocksDbFamily(
     if (was) {
       table.log(slot, hash, Op.Delete, id, key, offset, length, null, 0, 0)
       keyCount -= 1
+      if (prefixes != null) prefixes.removed(key, offset, length)
     } else table.logNothingDeleted(id, key, offset, length)
     was
   }
@@ -183,6 +195,7 @@ private[rocksdb] final class RocksDbFamily(
     try while (cursor.next()) gone += 1
     finally cursor.close()
     if (gone > 0) {
+      forgetPrefixes()
       backend.puts += 1
       table.logRange(id, from, until)
       backend.drain()
@@ -191,7 +204,37 @@ private[rocksdb] final class RocksDbFamily(
     }
   }
 
-  override def prefixScan(prefix: Array[Byte]): RowCursor = backend.scan(this, prefix, Ranges.afterPrefix(prefix))
+  override def prefixScan(prefix: Array[Byte]): RowCursor =
+    if (prefixes == null) scanPrefix(prefix)
+    else {
+      val keys = prefixes.find(prefix)
+      if (keys == null) learnPrefix(prefix)
+      // Copies: who scans owns what it gets.
+      else new ReadRows(keys.map(_.clone()), keys.map(get(_)))
+    }
+
+  private def scanPrefix(prefix: Array[Byte]): RowCursor = backend.scan(this, prefix, Ranges.afterPrefix(prefix))
+
+  /** Reads the rows of a prefix at once, if they are few. */
+  private def learnPrefix(prefix: Array[Byte]): RowCursor = {
+    val cursor = scanPrefix(prefix)
+    val keys = new java.util.ArrayList[Array[Byte]]
+    val values = new java.util.ArrayList[Array[Byte]]
+    try {
+      var more = cursor.next()
+      while (more && keys.size < PrefixKeys.MostKeys) {
+        keys.add(cursor.key)
+        values.add(cursor.value)
+        more = cursor.next()
+      }
+      if (more) scanPrefix(prefix)
+      else {
+        val found = keys.toArray(new Array[Array[Byte]](0))
+        prefixes.learn(prefix, found.map(_.clone()))
+        new ReadRows(found, values.toArray(new Array[Array[Byte]](0)))
+      }
+    } finally cursor.close()
+  }
 
   override def rangeScan(from: Array[Byte], until: Array[Byte]): RowCursor = backend.scan(this, from, until)
 }

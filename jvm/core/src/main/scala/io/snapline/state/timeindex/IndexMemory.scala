@@ -2,7 +2,7 @@ package io.snapline.state.timeindex
 
 import java.util.concurrent.atomic.AtomicLong
 
-/** The heap that all time indexes of a JVM share, in bytes. Past its limit their buckets go on in files. Any thread. */
+/** The heap that the indexes of one kind share in a JVM, in bytes. They keep to the limit by themselves. Any thread. */
 final class IndexMemory(val limit: Long) {
   private val taken = new AtomicLong
 
@@ -10,9 +10,9 @@ final class IndexMemory(val limit: Long) {
 
   def isFull: Boolean = taken.get > limit
 
-  private[timeindex] def take(bytes: Long): Unit = taken.addAndGet(bytes)
+  private[state] def take(bytes: Long): Unit = taken.addAndGet(bytes)
 
-  private[timeindex] def give(bytes: Long): Unit = taken.addAndGet(-bytes)
+  private[state] def give(bytes: Long): Unit = taken.addAndGet(-bytes)
 }
 
 object IndexMemory {

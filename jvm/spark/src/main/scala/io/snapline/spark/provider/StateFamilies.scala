@@ -98,6 +98,7 @@ private[spark] final class StateFamilies(
     // does not use it.
     if (!fits && (!isDefault || family.rows.keyCount > 0)) throw incompatible(family)
     if (isDefault) defaultUnfit = !fits
+    if (fits && family.prefixLength != null) family.rows.hasPrefixes(family.prefixLength)
   }
 
   private def incompatible(family: StateFamily): IncompatibleState = {

@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
 import io.snapline.keygroup.KeyGroups
-import io.snapline.state.ColumnFamily
+import io.snapline.state.{ColumnFamily, PrefixLength}
 
 /** Spark's encoders of a state's rows.
   *
@@ -54,6 +54,16 @@ private[spark] final class StateFamily(
 
   /** The column family in the backend that is loaded; bound anew after every load. */
   var rows: ColumnFamily = _
+
+  /** Null: rows are not scanned by prefix. */
+  val prefixLength: PrefixLength = spec match {
+    // The encoder writes the length of the prefix before it, in the machine's order of bytes.
+    case _: PrefixKeyScanStateEncoderSpec =>
+      (key, offset, _) => prefix + 4 + Platform.getInt(key, Platform.BYTE_ARRAY_OFFSET + offset + prefix.toLong)
+    // The timestamp is the last 8 bytes.
+    case _: TimestampAsPostfixKeyStateEncoderSpec => (_, _, length) => length - 8
+    case _ => null
+  }
 
   def encodeKey(row: UnsafeRow): Unit = {
     if (plainKey) key.setRow(prefix, row) else key.set(prefix, keys.encodeKey(row))
