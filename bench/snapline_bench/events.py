@@ -152,7 +152,9 @@ def update_table(keys: Sequence[int], seq: int, payload: int, draw: random.Rando
     return pa.table({"key": pa.array(keys, pa.int64()), "seq": seqs, "payload": values})
 
 
-def prepare(events: SumEvents | KeyedEvents | KeyRange | LoadedEvents | TimedEvents | UpdateEvents, data: Path) -> list[Path]:
+def prepare(
+    events: SumEvents | KeyedEvents | KeyRange | LoadedEvents | TimedEvents | UpdateEvents, data: Path
+) -> list[Path]:
     """The folders of the batches, in order; made now if they are not there yet."""
     folder = data / events.name()
     if not folder.exists():

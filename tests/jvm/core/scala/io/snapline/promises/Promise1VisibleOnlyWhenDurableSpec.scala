@@ -13,8 +13,8 @@ import io.snapline.storage.{Fault, FaultPlan}
   * that was committed and is kept loads with exactly its content, nothing a whole handle names is missing, and the life
   * goes on.
   *
-  * The protocol is the same above each backend. In `./test` every operation fails in one way in three, in `./test whole`
-  * in every way on RocksDB, in `./test all` on every backend.
+  * The protocol is the same above each backend. In `./test` every operation fails in one way in three, in
+  * `./test whole` in every way on RocksDB, in `./test all` on every backend.
   */
 abstract class Promise1VisibleOnlyWhenDurableOn(backend: TestBackend, where: TestStorage = TestStorage.OnDisk)
     extends AnyFunSuite {

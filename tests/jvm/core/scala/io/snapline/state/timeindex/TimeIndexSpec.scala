@@ -70,7 +70,8 @@ class TimeIndexSpec extends AnyFunSuite {
     test(s"random entries and times are those of a sorted set, $where, seed $seed") {
       val random = new Random(seed)
       val span = Seq(10L, 100000L, 1L << 40, Long.MaxValue)(seed % 4)
-      def time(): Long = if (span == Long.MaxValue) random.nextLong() else (random.nextDouble() * span).toLong - span / 4
+      def time(): Long =
+        if (span == Long.MaxValue) random.nextLong() else (random.nextDouble() * span).toLong - span / 4
       withIndex(limit, from = time()) { index =>
         var model = mutable.Set.empty[(Long, String)]
         var entries = 0L

@@ -1,8 +1,9 @@
 package io.snapline.state.rocksdb
 
-import java.util.{Arrays, LinkedHashMap}
+import java.util.{Arrays, HashSet, LinkedHashMap}
 
 import io.snapline.state.PrefixLength
+import io.snapline.state.rowtable.RowIndex
 import io.snapline.state.timeindex.IndexMemory
 
 /** All keys of each prefix that was scanned lately, so that the next scan of it needs no iterator of RocksDB. Such an
@@ -19,14 +20,40 @@ private[rocksdb] final class PrefixKeys(length: PrefixLength, memory: IndexMemor
   private val probe = new Prefix
   private var own = 0L
 
+  /** Prefixes of changes that RocksDB may not have yet, of those that are not known. */
+  private val pending = new HashSet[Prefix]
+  private var anyPending = true
+
   /** The keys with this prefix, in ascending order; null if they are not known. */
   def find(prefix: Array[Byte]): Array[Array[Byte]] = known.get(probe.at(prefix, 0, prefix.length))
+
+  /** Whether a key is not there, for sure. */
+  def lack(key: Array[Byte], offset: Int, size: Int): Boolean = !known.isEmpty && {
+    val keys = known.get(probe.at(key, offset, length.of(key, offset, size)))
+    keys != null && Arrays.binarySearch(keys, Arrays.copyOfRange(key, offset, offset + size), Order) < 0
+  }
+
+  /** Whether RocksDB has all changes of the keys with this prefix. */
+  def isApplied(prefix: Array[Byte]): Boolean = !anyPending && !pending.contains(probe.at(prefix, 0, prefix.length))
+
+  /** RocksDB has all changes so far. */
+  def applied(): Unit = {
+    pending.clear()
+    anyPending = false
+  }
+
+  private def changed(of: Prefix, key: Array[Byte], offset: Int): Unit =
+    if (pending.size == MostPending) anyPending = true
+    else if (!pending.contains(of)) {
+      pending.add(new Prefix().at(Arrays.copyOfRange(key, offset, offset + of.size), 0, of.size)): Unit
+    }
 
   def learn(prefix: Array[Byte], keys: Array[Array[Byte]]): Unit = if (keys.length <= MostKeys) {
     while (memory.isFull && !known.isEmpty) {
       val eldest = known.entrySet.iterator.next()
       account(-bytesOf(eldest.getKey, eldest.getValue))
       known.remove(eldest.getKey): Unit
+      anyPending = true
     }
     if (!memory.isFull) {
       val of = new Prefix().at(prefix, 0, prefix.length)
@@ -36,10 +63,11 @@ private[rocksdb] final class PrefixKeys(length: PrefixLength, memory: IndexMemor
   }
 
   /** A key has come that was not there. */
-  def added(key: Array[Byte], offset: Int, size: Int): Unit = if (!known.isEmpty) {
+  def added(key: Array[Byte], offset: Int, size: Int): Unit = {
     val of = probe.at(key, offset, length.of(key, offset, size))
     val keys = known.get(of)
-    if (keys != null) {
+    if (keys == null) changed(of, key, offset)
+    else {
       val added = Arrays.copyOfRange(key, offset, offset + size)
       val at = -1 - Arrays.binarySearch(keys, added, Order)
       if (at < 0 || keys.length == MostKeys) forget(of, keys)
@@ -53,11 +81,18 @@ private[rocksdb] final class PrefixKeys(length: PrefixLength, memory: IndexMemor
     }
   }
 
+  /** The value of a key that was there is another. */
+  def updated(key: Array[Byte], offset: Int, size: Int): Unit = {
+    val of = probe.at(key, offset, length.of(key, offset, size))
+    if (!known.containsKey(of)) changed(of, key, offset)
+  }
+
   /** A key has gone that was there. */
-  def removed(key: Array[Byte], offset: Int, size: Int): Unit = if (!known.isEmpty) {
+  def removed(key: Array[Byte], offset: Int, size: Int): Unit = {
     val of = probe.at(key, offset, length.of(key, offset, size))
     val keys = known.get(of)
-    if (keys != null) {
+    if (keys == null) changed(of, key, offset)
+    else {
       val at = Arrays.binarySearch(keys, Arrays.copyOfRange(key, offset, offset + size), Order)
       if (at < 0) forget(of, keys)
       else {
@@ -75,12 +110,15 @@ private[rocksdb] final class PrefixKeys(length: PrefixLength, memory: IndexMemor
   }
 
   private def forget(of: Prefix, keys: Array[Array[Byte]]): Unit = {
+    anyPending = true
     account(-bytesOf(of, keys))
     known.remove(of): Unit
   }
 
   /** Nothing is known any more. */
   override def close(): Unit = {
+    anyPending = true
+    pending.clear()
     known.clear()
     account(-own)
   }
@@ -95,6 +133,9 @@ private[rocksdb] object PrefixKeys {
 
   /** A longer list would be copied too often. */
   val MostKeys = 64
+
+  /** With more of them all changes are applied before the next scan. */
+  val MostPending = 20000
 
   /** For all stores of an executor: a quarter of a million prefixes. */
   val memory: IndexMemory = new IndexMemory(64L << 20)
@@ -118,7 +159,9 @@ private[rocksdb] object PrefixKeys {
       this.bytes = bytes
       this.offset = offset
       this.size = size
-      hash = io.snapline.state.rowtable.RowIndex.hash(0, bytes, offset, size)
+      // A map takes the low bits.
+      val mixed = RowIndex.hash(0, bytes, offset, size) * 0x9e3779b9
+      hash = mixed ^ (mixed >>> 16)
       this
     }
 

@@ -215,18 +215,27 @@ final class RocksDbBackend(
       val begin = family.lowest.from(from)
       val fromLowest = from == null || (begin ne from)
       val begun = puts
-      val cursor = new RocksDbCursor(
-        open,
-        family.native,
-        begin,
-        until,
-        // A row that was put since is not seen by the cursor.
-        first => if (fromLowest && puts == begun) family.lowest.learn(first, until),
-        cursors.remove(_): Unit
-      )
-      cursors.add(cursor)
-      cursor
+      // A row that was put since is not seen by the cursor.
+      cursor(family, begin, until, first => if (fromLowest && puts == begun) family.lowest.learn(first, until))
     }
+  }
+
+  /** As `scan`, where RocksDB has all changes of the range. */
+  private[rocksdb] def scanBelow(family: RocksDbFamily, from: Array[Byte], until: Array[Byte]): RowCursor = {
+    checkSound()
+    if (!family.nativeHas || family.lowest.isNone) EmptyCursor
+    else cursor(family, family.lowest.from(from), until, _ => ())
+  }
+
+  private def cursor(
+      family: RocksDbFamily,
+      from: Array[Byte],
+      until: Array[Byte],
+      first: Array[Byte] => Unit
+  ): RowCursor = {
+    val cursor = new RocksDbCursor(open, family.native, from, until, first, cursors.remove(_): Unit)
+    cursors.add(cursor)
+    cursor
   }
 
   private[rocksdb] def checkSound(): Unit = queue.checkSound()

@@ -73,7 +73,7 @@ private[rocksdb] final class RocksDbFamily(
   /** Reads RocksDB and remembers the answer. */
   private def readBelow(hash: Int, key: Array[Byte], offset: Int, length: Int): Array[Byte] = {
     backend.checkSound()
-    val value = if (nativeHas) backend.open.get(native, key, offset, length) else null
+    val value = if (mayBeBelow(key, offset, length)) backend.open.get(native, key, offset, length) else null
     if (nativeHas) table.remember(hash, id, key, offset, length, value)
     value
   }
@@ -149,7 +149,10 @@ private[rocksdb] final class RocksDbFamily(
   private def present(slot: Int): Boolean =
     slot >= 0 && (table.entry.op == Op.Put || table.entry.op == Op.Merge)
 
-  private def existsBelow(key: Array[Byte], offset: Int, length: Int): Boolean = nativeHas && {
+  private def mayBeBelow(key: Array[Byte], offset: Int, length: Int): Boolean =
+    nativeHas && (prefixes == null || !prefixes.lack(key, offset, length))
+
+  private def existsBelow(key: Array[Byte], offset: Int, length: Int): Boolean = mayBeBelow(key, offset, length) && {
     backend.checkSound()
     backend.open.contains(native, key, offset, length)
   }
@@ -170,10 +173,8 @@ private[rocksdb] final class RocksDbFamily(
     // Nothing to append to, and no older piece that may still be on its way: the piece is the value.
     val first = op == Op.Merge && !was
     table.log(slot, hash, if (first) Op.Put else op, id, key, ko, kl, value, vo, vl, first)
-    if (!was) {
-      keyCount += 1
-      if (prefixes != null) prefixes.added(key, ko, kl)
-    }
+    if (!was) keyCount += 1
+    if (prefixes != null) { if (was) prefixes.updated(key, ko, kl) else prefixes.added(key, ko, kl) }
   }
 
   override def delete(key: Array[Byte], offset: Int, length: Int): Boolean = {
@@ -213,7 +214,16 @@ private[rocksdb] final class RocksDbFamily(
       else new ReadRows(keys.map(_.clone()), keys.map(get(_)))
     }
 
-  private def scanPrefix(prefix: Array[Byte]): RowCursor = backend.scan(this, prefix, Ranges.afterPrefix(prefix))
+  private def scanPrefix(prefix: Array[Byte]): RowCursor = {
+    val until = Ranges.afterPrefix(prefix)
+    if (prefixes == null) backend.scan(this, prefix, until)
+    else if (prefixes.isApplied(prefix)) backend.scanBelow(this, prefix, until)
+    else {
+      val cursor = backend.scan(this, prefix, until)
+      prefixes.applied()
+      cursor
+    }
+  }
 
   /** Reads the rows of a prefix at once, if they are few. */
   private def learnPrefix(prefix: Array[Byte]): RowCursor = {

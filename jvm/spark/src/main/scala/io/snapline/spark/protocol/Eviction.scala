@@ -42,15 +42,16 @@ object Eviction {
   private implicit val formats: Formats = DefaultFormats
 
   def text(run: UUID, evictions: Seq[Eviction]): String = JsonMethods.compact(
-    ("run" -> run.toString) ~ ("evictions" -> evictions.map { each =>
-      ("operator" -> each.operator) ~
-        ("version" -> each.version) ~
-        ("until" -> each.until) ~
-        ("in_key" -> each.column.inKey) ~
-        ("ordinal" -> each.column.ordinal) ~
-        ("in_window" -> each.column.inWindow) ~
-        ("none" -> each.column.none)
-    })
+    ("run" -> run.toString) ~
+      ("evictions" -> evictions.map { each =>
+        ("operator" -> each.operator) ~
+          ("version" -> each.version) ~
+          ("until" -> each.until) ~
+          ("in_key" -> each.column.inKey) ~
+          ("ordinal" -> each.column.ordinal) ~
+          ("in_window" -> each.column.inWindow) ~
+          ("none" -> each.column.none)
+      })
   )
 
   /** That of an operator in the batch of this task. A thread may have inherited the property, or have it of an earlier

@@ -16,11 +16,15 @@ private[spark] object ProviderMetrics {
   private val changelogBytes =
     StateStoreCustomSizeMetric("snaplineChangelogBytes", "Snapline: bytes of the changelog written")
   private val evictionRows =
-    StateStoreCustomSumMetric("snaplineEvictionRowsRead", "Snapline: rows read to find those that the watermark removes")
+    StateStoreCustomSumMetric(
+      "snaplineEvictionRowsRead",
+      "Snapline: rows read to find those that the watermark removes"
+    )
 
   val lastSnapshot: StateStoreSnapshotLastUploadInstanceMetric = CUSTOM_INSTANCE_METRIC_SNAPSHOT_LAST_UPLOADED
 
-  val custom: Seq[StateStoreCustomMetric] = ALL_CUSTOM_METRICS ++ Seq(tableHits, tableBytes, changelogBytes, evictionRows)
+  val custom: Seq[StateStoreCustomMetric] = ALL_CUSTOM_METRICS ++
+    Seq(tableHits, tableBytes, changelogBytes, evictionRows)
 
   /** Counters are those of one version: what the backend counted since `before`.
     */

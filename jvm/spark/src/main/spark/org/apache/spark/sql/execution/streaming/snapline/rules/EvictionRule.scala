@@ -58,9 +58,11 @@ object EvictionRule extends ColumnarRule {
       inKey: Boolean
   ): Option[(TimeColumn, Long)] =
     operator.watermarkExpressionForEviction.collect {
-      case LessThanOrEqual(GetStructField(column: Attribute, 1, _), Literal(until: Long, _)) if isWindow(column.dataType) =>
+      case LessThanOrEqual(GetStructField(column: Attribute, 1, _), Literal(until: Long, _))
+          if isWindow(column.dataType) =>
         (column, true, until)
-      case LessThanOrEqual(column: Attribute, Literal(until: Long, _)) if isTime(column.dataType) => (column, false, until)
+      case LessThanOrEqual(column: Attribute, Literal(until: Long, _)) if isTime(column.dataType) =>
+        (column, false, until)
     }.flatMap { case (column, inWindow, until) =>
       val ordinal = columns.indexWhere(_.exprId == column.exprId)
       Option.when(ordinal >= 0)(TimeColumn(inKey, ordinal, inWindow, None) -> until)
