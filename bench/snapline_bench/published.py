@@ -58,13 +58,14 @@ def goal_row(result: Result, goal: dict[str, Any]) -> list[str]:
     theirs = "" if is_absolute or figures.get(against) is None else number(figures[against][figure])
     title = result["figures"][figure] + (", state part" if goal["part"] == "state part" else "")
     sign = "+" if goal["part"] == "added to" else ""
+    found = number(goal["is"])
     return [
         f"[{result['name']}](#{result['name']})",
         title,
         f"{number(figures[goal['of']][figure])} (`{goal['of']}`)",
         "" if is_absolute else f"`{against}`",
         theirs,
-        sign + number(goal["is"]),
+        found if found.startswith("-") else sign + found,
         "" if goal["limit"] is None else f"≤ {sign}{goal['limit']:.3g}",
         {"met": "met", "MISSED": "**missed**"}.get(goal["verdict"], ""),
     ]
@@ -100,6 +101,9 @@ def spread(row: dict[str, Any], name: str) -> str:
     middle, least, most = (row[which].get(name) for which in ("median", "least", "most"))
     if middle is None:
         return ""
+    if name == "others":
+        # Below a hundredth of a core it is noise of the counters.
+        middle, least, most = (round(value, 2) for value in (middle, least, most))
     return number(middle) if least == most else f"{number(middle)} ({number(least)} to {number(most)})"
 
 
