@@ -21,7 +21,8 @@ class EvictionSpec extends AnyFunSuite {
 
   /** Operators that remove rows by a watermark or a timeout. */
   private val queries = StatefulQuery.all.filter { query =>
-    Seq("windowed", "watermark", "session", "flatMapGroups", "then two").exists(query.name.contains)
+    Seq("windowed", "watermark", "session", "flatMapGroups", "then two").exists(query.name.contains) ||
+    query.name.contains("join") && !query.testing
   } ++ Seq(
     StatefulQuery("windowed aggregation, updates", "update") {
       _.withWatermark("time", "10 seconds").groupBy(window(col("time"), "1 minute", "20 seconds"), col("key")).count()
@@ -33,6 +34,11 @@ class EvictionSpec extends AnyFunSuite {
       import events.sparkSession.implicits._
       events.withWatermark("time", "10 seconds").groupByKey(_.number)
         .flatMapGroupsWithState(OutputMode.Update, GroupStateTimeout.EventTimeTimeout)(MovingTimeout.count).toDF()
+    },
+    StatefulQuery("join by the window", settings = Map("spark.sql.streaming.join.stateFormatVersion" -> "2")) { events =>
+      def windows(side: String) = events.withWatermark("time", "10 seconds")
+        .select(window(col("time"), "20 seconds") as "window", col("key"), col("number") as side)
+      windows("left").join(windows("right"), Seq("window", "key"), "leftOuter")
     },
     StatefulQuery("in one stage")(events => StatefulQuery.inOneStage.frame(events))
   )
@@ -75,11 +81,14 @@ class EvictionSpec extends AnyFunSuite {
       }
     }
     def sum(of: StateOperatorProgress => Long): Long = progress.flatMap(_.stateOperators).map(of).sum
-    val operators = progress.last.stateOperators.length
-    val state = (0 until operators).flatMap { operator =>
-      spark.read.format("statestore").option("operatorId", operator.toString).load(checkpoint).collect().map(_.toString)
-        .sorted.map(row => s"$operator $row")
-    }
+    val operators = progress.last.stateOperators.toSeq.map(_.operatorName).reverse
+    val state =
+      for {
+        (name, operator) <- operators.zipWithIndex
+        side <- if (name == "symmetricHashJoin") Seq("left", "right") else Seq("none")
+        reader = spark.read.format("statestore").option("operatorId", operator.toString).option("joinSide", side)
+        row <- reader.load(checkpoint).collect().toSeq.map(_.toString).sorted
+      } yield s"$operator $side $row"
     Run(
       outputs.toSeq,
       state,
@@ -117,7 +126,8 @@ class EvictionSpec extends AnyFunSuite {
         assert(found.removed == scanned.removed)
         assert(found.removed > 10, "nothing to compare")
         assert(scanned.read == 0)
-        assert(found.read >= found.removed)
+        // Of a join by the window Spark does not show the store that counts the rows of a key.
+        assert(found.read >= found.removed || query.name == "join by the window")
         // One walk after the restart, and no others. A group whose timeout moves is read again, and not removed.
         val looks = if (query.name.contains("timeouts")) 10 else 3
         assert(found.read < found.removed * looks + scanned.rows.max * 2, s"${found.read} rows for ${found.removed}")

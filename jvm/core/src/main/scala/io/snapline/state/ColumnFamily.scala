@@ -79,10 +79,16 @@ trait ColumnFamily {
     */
   final def timeIndex: TimeIndex = times
 
-  /** An empty one in the place of the one before, for times that come after this one. The family closes it. */
-  final def newTimeIndex(passed: Long): TimeIndex = {
+  /** An empty one in the place of the one before. The family closes it.
+    *
+    * @param of
+    *   the column that the times are of
+    * @param passed
+    *   the time passed already
+    */
+  final def newTimeIndex(of: Any, passed: Long): TimeIndex = {
     dropTimeIndex()
-    times = new TimeIndex(IndexMemory.shared, () => newIndexFile(), passed)
+    times = new TimeIndex(of, IndexMemory.ofTimes, () => newIndexFile(), passed)
     times
   }
 

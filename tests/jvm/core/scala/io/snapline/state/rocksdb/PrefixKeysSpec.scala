@@ -18,7 +18,7 @@ class PrefixKeysSpec extends AnyFunSuite {
   private def text(bytes: Array[Byte]): String = new String(bytes, UTF_8)
 
   // A limit is passed by one prefix at most, which is longer where it has more keys.
-  for ((limit, room) <- Seq((1L << 20) -> "roomy", 3000L -> "little memory", 0L -> "none"); seed <- 1 to 5)
+  for ((limit, room) <- Seq((1L << 20) -> "roomy", 3000L -> "little memory", 0L -> "hardly any"); seed <- 1 to 5)
     test(s"what is known is so, after random changes: $room, seed $seed") {
       val random = new Random(seed)
       val memory = new IndexMemory(limit)
@@ -62,7 +62,7 @@ class PrefixKeysSpec extends AnyFunSuite {
         }
         assert(memory.used <= limit + 10000)
       }
-      assert((answers > 0) == (limit > 0), answers)
+      assert(answers > 0)
       prefixes.close()
       assert(memory.used == 0)
     }

@@ -19,6 +19,7 @@ class TimeIndexSpec extends AnyFunSuite {
     val memory = new IndexMemory(limit)
     var number = 0
     val index = new TimeIndex(
+      "time",
       memory,
       () => {
         number += 1

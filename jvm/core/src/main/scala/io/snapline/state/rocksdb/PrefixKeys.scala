@@ -138,7 +138,7 @@ private[rocksdb] object PrefixKeys {
   val MostPending = 20000
 
   /** For all stores of an executor: a quarter of a million prefixes. */
-  val memory: IndexMemory = new IndexMemory(64L << 20)
+  val memory: IndexMemory = IndexMemory.usual
 
   private val Order: java.util.Comparator[Array[Byte]] = (a, b) => Arrays.compareUnsigned(a, b)
 

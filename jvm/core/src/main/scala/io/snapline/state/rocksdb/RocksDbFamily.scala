@@ -142,8 +142,15 @@ private[rocksdb] final class RocksDbFamily(
   }
 
   override def contains(key: Array[Byte], offset: Int, length: Int): Boolean = {
-    val slot = table.find(RowIndex.hash(id, key, offset, length), id, key, offset, length)
-    if (slot >= 0) present(slot) else existsBelow(key, offset, length)
+    val hash = RowIndex.hash(id, key, offset, length)
+    val slot = table.find(hash, id, key, offset, length)
+    if (slot >= 0) present(slot)
+    else {
+      val exists = existsBelow(key, offset, length)
+      // Who finds a key absent often puts it next, and the put need not look again.
+      if (!exists && nativeHas) table.remember(hash, id, key, offset, length, null)
+      exists
+    }
   }
 
   private def present(slot: Int): Boolean =

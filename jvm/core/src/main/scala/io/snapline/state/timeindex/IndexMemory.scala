@@ -17,6 +17,9 @@ final class IndexMemory(val limit: Long) {
 
 object IndexMemory {
 
-  /** For all stores of an executor: some million short keys. */
-  val shared: IndexMemory = new IndexMemory(64L << 20)
+  /** A sixteenth of the heap, and at most 64 MB. */
+  def usual: IndexMemory = new IndexMemory(math.min(64L << 20, Runtime.getRuntime.maxMemory / 16))
+
+  /** Of the time indexes of an executor: room for a million short keys. */
+  val ofTimes: IndexMemory = usual
 }

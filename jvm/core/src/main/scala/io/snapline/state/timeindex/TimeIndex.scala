@@ -12,12 +12,14 @@ import java.util.{ArrayList, Arrays}
   * later time now. Who takes a key looks its row up. It is on no durable storage: whoever finds none, or one that is
   * not `whole`, makes it anew from the rows. One thread.
   *
+  * @param of
+  *   the column that the times are of: an index of another one is of no use
   * @param newFile
   *   a name on the local disk that nobody uses
   * @param from
   *   the time passed already; entries up to it are due
   */
-final class TimeIndex(memory: IndexMemory, newFile: () => File, from: Long) extends AutoCloseable {
+final class TimeIndex(val of: Any, memory: IndexMemory, newFile: () => File, from: Long) extends AutoCloseable {
   import TimeIndex._
 
   private val buckets = new Array[TimeBucket](Digits * Fan)

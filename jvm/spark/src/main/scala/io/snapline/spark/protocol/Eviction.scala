@@ -16,10 +16,22 @@ import io.snapline.error.InternalError
   *
   * @param version
   *   of the state that the batch begins with
+  * @param asked
+  *   name of the state whose rows the operator asks for
+  * @param timed
+  *   name of the state whose rows have the times: the same, or that of a join's values, whose keys are those of `asked`
+  *   with a number behind
   * @param until
   *   the last time that has come, in the column's unit
   */
-final case class Eviction(operator: Long, version: Long, column: TimeColumn, until: Long)
+final case class Eviction(
+    operator: Long,
+    version: Long,
+    asked: String,
+    timed: String,
+    column: TimeColumn,
+    until: Long
+)
 
 /** Where a state's rows have the time that decides.
   *
@@ -46,6 +58,8 @@ object Eviction {
       ("evictions" -> evictions.map { each =>
         ("operator" -> each.operator) ~
           ("version" -> each.version) ~
+        ("asked" -> each.asked) ~
+        ("timed" -> each.timed) ~
           ("until" -> each.until) ~
           ("in_key" -> each.column.inKey) ~
           ("ordinal" -> each.column.ordinal) ~
@@ -54,13 +68,14 @@ object Eviction {
       })
   )
 
-  /** That of an operator in the batch of this task. A thread may have inherited the property, or have it of an earlier
+  /** Those of an operator in the batch of this task. A thread may have inherited the property, or have it of an earlier
     * batch: run and version must match.
     */
-  def ofTask(run: UUID, operator: Long, version: Long): Option[Eviction] =
+  def ofTask(run: UUID, operator: Long, version: Long): Seq[Eviction] =
     Option(TaskContext.get())
       .flatMap(task => Option(task.getLocalProperty(Property)))
-      .flatMap(parse(_, run).find(each => each.operator == operator && each.version == version))
+      .fold(Seq.empty[Eviction])(parse(_, run))
+      .filter(each => each.operator == operator && each.version == version)
 
   private[protocol] def parse(text: String, run: UUID): Seq[Eviction] =
     try {
@@ -71,6 +86,8 @@ object Eviction {
           Eviction(
             (each \ "operator").extract[Long],
             (each \ "version").extract[Long],
+            (each \ "asked").extract[String],
+            (each \ "timed").extract[String],
             TimeColumn(
               (each \ "in_key").extract[Boolean],
               (each \ "ordinal").extract[Int],

@@ -95,6 +95,8 @@ private[spark] final class StateFamily(
   def keysArePlain: Boolean = plainKey
   def valuesArePlain: Boolean = plainValue
 
+  def keySchema: StructType = spec.keySchema
+
   /** Rows to be pointed at stored keys and values. */
   def emptyKey: UnsafeRow = new UnsafeRow(spec.keySchema.length)
   def emptyValue: UnsafeRow = new UnsafeRow(valueSchema.length)

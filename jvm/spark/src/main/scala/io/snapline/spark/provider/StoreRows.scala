@@ -30,12 +30,17 @@ private[provider] abstract class StoreRows(
   private var lastFamily: StateFamily = _
 
   /** Null: nothing is known of what the operator removes. */
-  private var evictor: Evictor = _
+  private var evictors: Array[Evictor] = _
 
-  /** The operator asks for all rows of the state to remove those whose time has come. */
-  private[provider] def evictWith(by: Evictor): Unit = evictor = by
+  /** The operator asks for all rows of states to remove those whose time has come. */
+  private[provider] def evictWith(by: Seq[Evictor]): Unit = if (by.nonEmpty) evictors = by.toArray
 
-  protected final def rowsReadForEviction: Long = if (evictor == null) 0 else evictor.rowsRead
+  /** Of a join's two stores Spark shows the figures of the one with the values. */
+  protected final def rowsReadForEviction: Long =
+    if (evictors == null) 0
+    else
+      evictors.filter(by => by.timed != null && provider.families.declared(by.timed.name).exists(_ eq by.timed))
+        .map(_.rowsRead).sum
 
   override def id: StateStoreId = provider.stateStoreId
 
@@ -114,7 +119,8 @@ private[provider] abstract class StoreRows(
 
   override def iterator(name: String): StateStoreIterator[UnsafeRowPair] = {
     val family = using("iterator", name)
-    if (evicts(family)) evictor.iterator((key, value) => checked(key, value): Unit)
+    val evictor = if (evictors == null) null else evictors.find(_.asked eq family).orNull
+    if (evictor != null) evictor.iterator((key, value) => checked(key, value): Unit)
     else pairs((family, family.rows.iterate()))
   }
 
@@ -145,15 +151,14 @@ private[provider] abstract class StoreRows(
     require(key != null, "Key cannot be null")
     require(value != null, "Cannot put a null value")
     val family = using("put", name)
-    if (evicts(family)) evictor.put(key, value)
+    val evictor = if (evictors == null) null else evictors.find(_.timed eq family).orNull
+    if (evictor != null) evictor.put(key, value)
     else {
       family.encodeKey(key)
       family.encodeValue(value)
       family.rows.put(family.key.bytes, 0, family.key.length, family.value.bytes, 0, family.value.length)
     }
   }
-
-  private def evicts(family: StateFamily): Boolean = evictor != null && (family eq evictor.family)
 
   override def putList(key: UnsafeRow, values: Array[UnsafeRow], name: String): Unit = {
     val family = encodeList("putList", key, values, name)

@@ -1,0 +1,129 @@
+package io.snapline.spark.provider
+
+import java.util.Arrays
+import java.util.concurrent.ConcurrentHashMap
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.execution.streaming.state.{StateStoreIterator, UnsafeRowPair}
+import org.apache.spark.unsafe.Platform
+
+import io.snapline.spark.protocol.Eviction
+import io.snapline.state.RowCursor
+
+/** For a side of a join: the operator asks for all keys, and looks at all values of each, to find the values whose time
+  * has come. It gets the keys that have such a value.
+  *
+  * Keys and values are two states, in the state formats 1 and 2 of two stores of the task: each store brings its own.
+  * Each value has an entry of its own, so a key that came out needs no other.
+  */
+private[provider] final class JoinEvictor(eviction: Eviction) extends Evictor(eviction) {
+  private var keys: StateFamily = _
+  private var values: StateFamily = _
+  private var times: RowTimes = _
+  private var keyOf: UnsafeProjection = _
+
+  override def asked: StateFamily = keys
+  override def timed: StateFamily = values
+
+  def bringKeys(family: StateFamily): Unit = keys = family
+
+  def bringValues(family: StateFamily): Unit = {
+    values = family
+    times = new RowTimes(eviction.column, family)
+    val columns = family.keySchema.init
+    keyOf = UnsafeProjection.create(columns.zipWithIndex.map { case (column, i) =>
+      BoundReference(i, column.dataType, column.nullable)
+    })
+    beginIfEmpty()
+  }
+
+  override def put(key: UnsafeRow, value: UnsafeRow): Unit = {
+    values.encodeKey(key)
+    values.encodeValue(value)
+    val rows = values.rows
+    val index = rows.timeIndex
+    if (index == null || !isMine(index)) putRow(rows)
+    else {
+      val time = times.of(key, value)
+      // The operator puts a value again when it has a match, and moves the last one into the place of one that goes.
+      val before = timeHeld(times)
+      putRow(rows)
+      index.noted += 1
+      if (time != RowTimes.Never && time != before) addEntry(time, key)
+    }
+  }
+
+  private def addEntry(time: Long, key: UnsafeRow): Unit = {
+    val row = keyOf(key)
+    val bytes = row.getBaseObject.asInstanceOf[Array[Byte]]
+    values.rows.timeIndex.add(time, bytes, (row.getBaseOffset - Platform.BYTE_ARRAY_OFFSET).toInt, row.getSizeInBytes)
+  }
+
+  override def iterator(seen: (UnsafeRow, UnsafeRow) => Unit): StateStoreIterator[UnsafeRowPair] =
+    if (values == null) walk(seen)
+    else {
+      if (!isSound) build()
+      val index = values.rows.timeIndex
+      if (isMany(index.lookedAt(until))) walk(seen)
+      else {
+        // Until it is through, values are on their way that have no entry.
+        index.whole = false
+        val due = dueKeys(index.take(until))
+        read(due.length)
+        RowScan.pairs(keys, new KeyedRows(keys.rows, due, () => index.whole = true), seen)
+      }
+    }
+
+  private def walk(seen: (UnsafeRow, UnsafeRow) => Unit): StateStoreIterator[UnsafeRowPair] =
+    RowScan.pairs(keys, keys.rows.iterate(), seen)
+
+  /** In the order of a walk. */
+  private def dueKeys(entries: Array[Array[Byte]]): Array[Array[Byte]] = {
+    val row = new UnsafeRow(values.keySchema.length - 1)
+    val due = entries.map { bytes =>
+      row.pointTo(bytes, bytes.length)
+      keys.keyOf(row)
+    }
+    Arrays.sort(due, (a: Array[Byte], b: Array[Byte]) => Arrays.compareUnsigned(a, b))
+    due
+  }
+
+  /** An entry for each value there is. */
+  private def build(): Unit = {
+    newIndex(): Unit
+    val row = values.emptyKey
+    val cursor: RowCursor = values.rows.iterate()
+    try
+      while (cursor.next()) {
+        read(1)
+        val key = cursor.key
+        val time = times.ofStored(key, cursor.value)
+        if (time != RowTimes.Never) {
+          values.pointAtKey(row, key)
+          addEntry(time, row)
+        }
+      }
+    finally cursor.close()
+    values.rows.timeIndex.whole = true
+  }
+}
+
+/** The evictors of joins in the tasks that run here, where two stores of a task share one. Any thread. */
+private[provider] object JoinEvictor {
+  private final case class Place(task: Long, operator: Long, asked: String)
+
+  private val shared = new ConcurrentHashMap[Place, JoinEvictor]
+
+  /** Ends with the task. */
+  def ofTask(task: TaskContext, eviction: Eviction): JoinEvictor = {
+    val place = Place(task.taskAttemptId(), eviction.operator, eviction.asked)
+    shared.computeIfAbsent(
+      place,
+      _ => {
+        task.addTaskCompletionListener[Unit](_ => shared.remove(place): Unit): Unit
+        new JoinEvictor(eviction)
+      }
+    )
+  }
+}
