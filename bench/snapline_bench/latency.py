@@ -1,4 +1,4 @@
-"""What a keyed function adds to a micro-batch of ten rows, over a function without state and without a store."""
+"""A micro-batch of ten rows: a keyed function beside one without state and without a store."""
 
 from __future__ import annotations
 

@@ -35,10 +35,11 @@ class EvictionSpec extends AnyFunSuite {
       events.withWatermark("time", "10 seconds").groupByKey(_.number)
         .flatMapGroupsWithState(OutputMode.Update, GroupStateTimeout.EventTimeTimeout)(MovingTimeout.count).toDF()
     },
-    StatefulQuery("join by the window", settings = Map("spark.sql.streaming.join.stateFormatVersion" -> "2")) { events =>
-      def windows(side: String) = events.withWatermark("time", "10 seconds")
-        .select(window(col("time"), "20 seconds") as "window", col("key"), col("number") as side)
-      windows("left").join(windows("right"), Seq("window", "key"), "leftOuter")
+    StatefulQuery("join by the window", settings = Map("spark.sql.streaming.join.stateFormatVersion" -> "2")) {
+      events =>
+        def windows(side: String) = events.withWatermark("time", "10 seconds")
+          .select(window(col("time"), "20 seconds") as "window", col("key"), col("number") as side)
+        windows("left").join(windows("right"), Seq("window", "key"), "leftOuter")
     },
     StatefulQuery("in one stage")(events => StatefulQuery.inOneStage.frame(events))
   )

@@ -10,7 +10,14 @@ class EvictionTextSpec extends AnyFunSuite {
   private val run = UUID.randomUUID()
   private val all = Seq(
     Eviction(0, 7, "default", "default", TimeColumn(inKey = true, 2, inWindow = true, None), 1700000000000000L),
-    Eviction(3, 7, "left-keyToNumValues", "left-keyWithIndexToValue", TimeColumn(inKey = false, 0, inWindow = false, Some(-1L)), -5L)
+    Eviction(
+      3,
+      7,
+      "left-keyToNumValues",
+      "left-keyWithIndexToValue",
+      TimeColumn(inKey = false, 0, inWindow = false, Some(-1L)),
+      -5L
+    )
   )
 
   test("evictions come out as they went in, for their run") {

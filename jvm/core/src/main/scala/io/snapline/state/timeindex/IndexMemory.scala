@@ -20,6 +20,6 @@ object IndexMemory {
   /** A sixteenth of the heap, and at most 64 MB. */
   def usual: IndexMemory = new IndexMemory(math.min(64L << 20, Runtime.getRuntime.maxMemory / 16))
 
-  /** Of the time indexes of an executor: room for a million short keys. */
+  /** The time indexes of an executor have room for a million short keys. */
   val ofTimes: IndexMemory = usual
 }

@@ -15,7 +15,7 @@ import io.snapline.error.InternalError
   * can find them without a walk over the others (docs/notes/016-eviction.md).
   *
   * @param version
-  *   of the state that the batch begins with
+  *   the version of the state that the batch begins with
   * @param asked
   *   name of the state whose rows the operator asks for
   * @param timed
@@ -38,7 +38,7 @@ final case class Eviction(
   * @param inKey
   *   whether it is in the key, which then never changes; else in the value
   * @param ordinal
-  *   of a long, or of a struct of two with the time as the second, as windows are
+  *   the place of a long, or of a struct of two with the time as the second, as windows are
   * @param inWindow
   *   whether it is such a struct
   * @param none
@@ -58,8 +58,8 @@ object Eviction {
       ("evictions" -> evictions.map { each =>
         ("operator" -> each.operator) ~
           ("version" -> each.version) ~
-        ("asked" -> each.asked) ~
-        ("timed" -> each.timed) ~
+          ("asked" -> each.asked) ~
+          ("timed" -> each.timed) ~
           ("until" -> each.until) ~
           ("in_key" -> each.column.inKey) ~
           ("ordinal" -> each.column.ordinal) ~

@@ -13,10 +13,10 @@ private[provider] final class RowTimes(column: TimeColumn, family: StateFamily) 
   /** Whether a row's time may change. */
   val mayMove: Boolean = !column.inKey
 
-  /** Of rows as Spark has them. */
+  /** The time of a row as Spark has it. */
   def of(key: UnsafeRow, value: UnsafeRow): Long = read(if (column.inKey) key else value)
 
-  /** Of a row as it is stored; `value` is not asked for where the time is in the key. */
+  /** The time of a row as it is stored; `value` is not asked for where the time is in the key. */
   def ofStored(key: Array[Byte], value: => Array[Byte]): Long = {
     if (column.inKey) family.pointAtKey(probe, key) else family.pointAtValue(probe, value)
     read(probe)
@@ -35,6 +35,6 @@ private[provider] final class RowTimes(column: TimeColumn, family: StateFamily) 
 
 private[provider] object RowTimes {
 
-  /** Of a row that no watermark removes. */
+  /** The time of a row that no watermark removes. */
   val Never: Long = Long.MaxValue
 }

@@ -35,7 +35,7 @@ private[provider] abstract class StoreRows(
   /** The operator asks for all rows of states to remove those whose time has come. */
   private[provider] def evictWith(by: Seq[Evictor]): Unit = if (by.nonEmpty) evictors = by.toArray
 
-  /** Of a join's two stores Spark shows the figures of the one with the values. */
+  /** Spark shows the figures of a join's store with values, and not of the one with counts. */
   protected final def rowsReadForEviction: Long =
     if (evictors == null) 0
     else
