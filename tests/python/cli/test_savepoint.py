@@ -36,6 +36,7 @@ def answer(ran: subprocess.CompletedProcess[str]) -> str:
     return ran.stdout
 
 
+@pytest.mark.whole
 def test_from_the_first_to_the_last(run: Run, checkpoint: Path, tmp_path: Path) -> None:
     path = tmp_path / "savepoints" / "monday"
     made = snapline("savepoint", "create", checkpoint, "--to", path, *SETTINGS)

@@ -35,6 +35,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {each.command: run(each.command, folder) for page in PAGES for each in shown(page)}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("page", PAGES)
 def test_outputs_are_those_of_today(page: str, printed: dict[str, str]) -> None:
     if WRITES:

@@ -30,6 +30,7 @@ def committed(folder: Path) -> int:
     return max((int(name) + 1 for name in names if name.isdigit()), default=0)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("interval", [0, 3], ids=["every batch", "interval"])
 def test_nothing_is_lost_and_nothing_comes_twice(
     spark: SparkSession, tmp_path: Path, interval: float, record_property: Callable[[str, object], None]

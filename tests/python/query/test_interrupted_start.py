@@ -12,6 +12,7 @@ import pytest
 from ..process.processes import spinners
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("how", "expected"),
     [("keyboard", ["interrupted 0 True", "rows [0, 1]"]), ("stop", ["stopped True 0 True"])],

@@ -82,6 +82,7 @@ def test_the_other_backend_gets_them_too(slow: Chains, aligned: Rows) -> None:
     assert sorted([*slow.rows_out(), *out], key=repr) == aligned
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("config", [UNALIGNED, WITH_INTERVAL], ids=["every batch", "interval"])
 def test_a_running_query_does_not_take_the_time_for_them(slow: Chains, aligned: Rows, config: CheckpointConfig) -> None:
     query = snapline.start(slow.writer(processingTime="0 seconds"), config)

@@ -42,6 +42,7 @@ def test_a_checkpoint_says_how_much_is_in_flight(slow: Chains) -> None:
     assert none_wait.in_flight == 0
 
 
+@pytest.mark.whole
 def test_a_replay_cuts_batches_where_they_were_cut(slow: Chains, aligned: list[tuple[object, ...]]) -> None:
     query = snapline.start(slow.writer(processingTime="0 seconds"), WITH_INTERVAL)
     query.processAllAvailable()

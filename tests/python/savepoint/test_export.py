@@ -47,6 +47,7 @@ def queries(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
     return found
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", NAMES)
 def test_spark_alone_goes_on(queries: dict[str, tuple[StatefulQuery, int]], name: str) -> None:
     query, since = queries[name]

@@ -25,6 +25,7 @@ CHOSEN = [
 EVERY = [(*case, kind) for *case, _ in CHOSEN for kind in ("canonical", "native")]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("name", "setting", "value", "kind"), cases(EVERY, CHOSEN))
 def test_goes_on(spark: SparkSession, tmp_path: Path, name: str, setting: str, value: str, kind: str) -> None:
     spark.conf.set(setting, value)

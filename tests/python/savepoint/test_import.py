@@ -18,6 +18,7 @@ ROCKSDB = f"{STATE}.RocksDBStateStoreProvider"
 HDFS = f"{STATE}.HDFSBackedStateStoreProvider"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("provider", "name"),
     [(HDFS, "aggregation"), (HDFS, "join"), (ROCKSDB, "sessions"), (ROCKSDB, "transform-with-state")],

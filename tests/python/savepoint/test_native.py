@@ -24,6 +24,7 @@ def carry(query: StatefulQuery, source: str, target: str, parallelism: int | Non
     restore_savepoint(query.session, str(savepoint), str(query.work / target), parallelism=parallelism)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", cases(QUERIES, ("join", "keyed-function")))
 def test_goes_on_at_another_parallelism(spark: SparkSession, tmp_path: Path, name: str) -> None:
     query = StatefulQuery(spark, tmp_path, name)

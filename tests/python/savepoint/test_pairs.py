@@ -15,6 +15,7 @@ from .queries import StatefulQuery
 STATIONS = {"aggregation": (12, 25, 4, 2), "keyed-function": (3, 1, 2)}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", STATIONS)
 def test_the_state_stays_the_same(spark: SparkSession, tmp_path: Path, name: str) -> None:
     query = StatefulQuery(spark, tmp_path, name)

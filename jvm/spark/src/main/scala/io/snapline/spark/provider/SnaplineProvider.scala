@@ -176,17 +176,15 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
     if (!timeIndex) Nil
     else
       Eviction.ofTask(runId, id.operatorId, version).flatMap { eviction =>
-        val column = eviction.column
-        def isPlain(family: StateFamily) =
-          !family.multi && (if (column.inKey) family.keysArePlain else family.keysArePlain && family.valuesArePlain)
-        val timed = stateOf(eviction.timed).filter(isPlain)
-        if (eviction.asked == eviction.timed) timed.map(new RowEvictor(_, eviction))
+        val inKey = eviction.column.inKey
+        val timed = stateOf(eviction.timed).filter(state => !state.multi && (inKey || state.valuesArePlain))
+        if (eviction.asked == eviction.timed) timed.filter(!inKey || _.keysArePlain).map(new RowEvictor(_, eviction))
         else {
           val asked = stateOf(eviction.asked)
           val join = Option.when(asked.isDefined || timed.isDefined)(JoinEvictor.ofTask(TaskContext.get(), eviction))
           join.foreach { evictor =>
             asked.foreach(evictor.bringKeys)
-            timed.foreach(evictor.bringValues)
+            timed.filter(_.keysArePlain).foreach(evictor.bringValues)
           }
           join
         }
