@@ -56,7 +56,8 @@ private[provider] final class RowEvictor(family: StateFamily, eviction: Eviction
     new StateStoreIterator(pairs, () => due.close())
   }
 
-  /** The rows of a walk whose time has come. A row of a later time gets an entry, and so does one that came and stayed. */
+  /** The rows of a walk whose time has come. A row of a later time gets an entry, and so does one that came and stayed.
+    */
   private final class DueRows(rows: ColumnFamily, index: TimeIndex, from: RowCursor) extends Iterator[Unit] {
     private var looked = false
     private var more = true
