@@ -7,6 +7,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from snapline.folder.journal import REPLAY
+
 from .work import Work
 
 
@@ -45,6 +47,13 @@ class Feed:
                 self._give(query)
 
     def give_all(self) -> None:
+        """To each query all of its files.
+
+        No query may have a file in the log of its source that is in no batch yet, where a kill left one: Spark would
+        take the next file into the same batch. Such an entry goes, as if the kill had come before it was written.
+        """
+        for _, checkpoint in self._given:
+            _remove_unplanned(checkpoint)
         self.give(len(self._files))
 
     def give(self, files: int) -> None:
@@ -65,11 +74,36 @@ class Feed:
         self._given[query] += 1
 
 
+def _remove_unplanned(checkpoint: Path) -> None:
+    """Entries of the file source's log past the newest batch that is planned."""
+    # A replay that was killed has hidden some batches; they stay planned.
+    planned = max(_files_up_to(_newest(checkpoint / place)) for place in ("offsets", f"{REPLAY}/offsets"))
+    for entry in (checkpoint / "sources" / "0").glob("[0-9]*"):
+        if int(entry.name.partition(".")[0]) >= planned:
+            remove(entry)
+
+
+def remove(entry: Path) -> None:
+    """An entry of a log and its checksum, over which Spark would write no other."""
+    entry.unlink()
+    entry.with_name(f".{entry.name}.crc").unlink(missing_ok=True)
+
+
 def _taken_in(checkpoint: Path) -> int:
     """How many files the newest committed batch reaches to. Fewer than it was, while a replay hides entries."""
+    newest = _newest(checkpoint / "commits")
+    return _files_up_to(newest and checkpoint / "offsets" / newest.name)
+
+
+def _newest(log: Path) -> Path | None:
+    """The entry of the newest batch in a folder of Spark's log."""
+    names = os.listdir(log) if log.is_dir() else []  # noqa: PTH208
+    return max((log / name for name in names if name.isdigit()), key=lambda entry: int(entry.name), default=None)
+
+
+def _files_up_to(offsets: Path | None) -> int:
+    """How many files are in a batch and in those before it, as its entry of offsets has it."""
     try:
-        newest = max(int(name) for name in os.listdir(checkpoint / "commits") if name.isdigit())  # noqa: PTH208
-        offsets = (checkpoint / "offsets" / str(newest)).read_text().splitlines()
-        return int(json.loads(offsets[2])["logOffset"]) + 1
+        return int(json.loads(offsets.read_text().splitlines()[2])["logOffset"]) + 1 if offsets else 0
     except (FileNotFoundError, ValueError, IndexError):
         return 0
