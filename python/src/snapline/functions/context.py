@@ -97,6 +97,13 @@ class TimerService:
         """The watermark in ms; without one the least number of 64 bits, as in Flink."""
         return BEFORE_ALL if self._time.watermark is None else self._time.watermark
 
+    def watermark_before_rows(self) -> int:
+        """The watermark, in ms, up to which the micro-batches before have fired timers: rows not after it are late.
+
+        Without one the least number of 64 bits. The current watermark comes after the rows of the micro-batch.
+        """
+        return BEFORE_ALL if self._time.before_rows is None else self._time.before_rows
+
     def register_event_time_timer(self, time: int | datetime) -> None:
         """Has ``on_timer`` called when the watermark reaches the time. The same time twice is one timer.
 
@@ -120,6 +127,10 @@ class TimerService:
     def delete_processing_time_timer(self, time: int | datetime) -> None:
         """Takes back a processing-time timer; nothing happens if there is none."""
         self._timers.delete(self._cursor.slot, to_millis(time, self._zone), PROCESSING)
+
+    def to_millis(self, time: datetime) -> int:
+        """A datetime, as a row has it, in milliseconds."""
+        return to_millis(time, self._zone)
 
     def to_datetime(self, millis: int) -> datetime:
         """Milliseconds as the naive datetime that a row would have."""

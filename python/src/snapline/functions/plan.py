@@ -31,6 +31,7 @@ class FunctionPlan:
         metrics: the names of the metrics.
         kind: whether the function has keys, and a broadcast stream.
         operator_states: the broadcast states of the broadcast stream first; empty where there are neither.
+        takes_late_rows: whether rows older than the watermark reach the function.
     """
 
     pickle: bytes
@@ -41,6 +42,7 @@ class FunctionPlan:
     metrics: tuple[str, ...]
     kind: FunctionKind = FunctionKind.KEYED
     operator_states: tuple[OperatorStateSpec, ...] = ()
+    takes_late_rows: bool = False
 
     @classmethod
     def of(
@@ -60,7 +62,7 @@ class FunctionPlan:
         """
         kind.check(function)
         mode = mode_of(function, kind.base)
-        name = type(function).__name__
+        name = getattr(function, "_shown_as", None) or type(function).__name__
         check_synchronous(function)
         if mode == "arrow" and kind.has_broadcast:
             raise InvalidConfiguration(
@@ -95,7 +97,9 @@ class FunctionPlan:
             check_library(batch_type, name)
         operator_states = (*broadcast, *(spec for spec in own if spec not in broadcast))
         _check_names(name, [*(spec.name for spec in operator_states)])
-        return cls(pickle, name, mode, batch_type, states, tuple(context.metrics.names), kind, operator_states)
+        takes_late_rows = bool(kind.is_keyed and function.takes_late_rows)
+        metrics = tuple(context.metrics.names)
+        return cls(pickle, name, mode, batch_type, states, metrics, kind, operator_states, takes_late_rows)
 
 
 def _check_names(function: str, names: Sequence[str]) -> None:

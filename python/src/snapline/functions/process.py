@@ -37,9 +37,14 @@ class KeyedProcessFunction:
 
     Attributes:
         batch_type: what ``process_batch`` is given; None: what the annotation of its parameter says, else Arrow.
+        takes_late_rows: True: rows older than the watermark reach the function, as in Flink. False: they are dropped
+            and counted, or go to ``late_output``.
     """
 
     batch_type: ClassVar[BatchType | None] = None
+    takes_late_rows: ClassVar[bool] = False
+    #: The name of a function of Snapline's that stands for one of the user's.
+    _shown_as: str | None = None
 
     def open(self, ctx: RuntimeContext) -> None:
         """Asks for states and metrics."""
@@ -92,7 +97,15 @@ def check_synchronous(function: Any) -> None:
     Raises:
         InvalidConfiguration: a method that Snapline calls is a coroutine, which nobody would run.
     """
-    for name in (*_METHODS.values(), *_OTHER_METHODS):
+    check_synchronous_methods(function, (*_METHODS.values(), *_OTHER_METHODS))
+
+
+def check_synchronous_methods(function: Any, names: Iterable[str]) -> None:
+    """
+    Raises:
+        InvalidConfiguration: one of these methods is a coroutine.
+    """
+    for name in names:
         method = getattr(function, name, None)
         if iscoroutinefunction(method) or isasyncgenfunction(method):
             raise InvalidConfiguration(

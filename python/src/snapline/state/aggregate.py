@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 In = TypeVar("In")
 Acc = TypeVar("Acc")
@@ -16,6 +17,11 @@ class ReduceFunction(ABC, Generic[In]):
     @abstractmethod
     def reduce(self, value1: In, value2: In) -> In:
         """The accumulator of both; the first is the stored one."""
+
+
+def reduce_of(function: Callable[[Any, Any], Any] | ReduceFunction[Any]) -> Callable[[Any, Any], Any]:
+    """The function of two values that either of them is."""
+    return function.reduce if isinstance(function, ReduceFunction) else function
 
 
 class AggregateFunction(ABC, Generic[In, Acc, Out]):

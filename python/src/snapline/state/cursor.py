@@ -25,11 +25,16 @@ class BatchTime:
     """The times of a micro-batch in ms; the watermark is None without one.
 
     A bounded DataFrame is a single batch, whose watermark is already that of its end.
+
+    Attributes:
+        watermark: it comes after the rows: timers fire up to it.
+        before_rows: the watermark that came before the rows, up to which the micro-batch before has fired timers.
     """
 
     processing: int
     watermark: int | None
     is_bounded: bool = False
+    before_rows: int | None = None
 
 
 class TtlClock:

@@ -6,7 +6,7 @@ from datetime import tzinfo
 from typing import Any
 
 from snapline.errors import InternalError
-from snapline.state.aggregate import ReduceFunction
+from snapline.state.aggregate import reduce_of
 from snapline.state.cursor import BatchTime, Cursor, TtlClock
 from snapline.state.descriptors import (
     ListStateDescriptor,
@@ -57,8 +57,7 @@ def make_handle(
     # The fast kinds work on the cache itself, and know of nothing but values.
     is_fast = spec.kind == "value" and spec.ttl is None
     if isinstance(descriptor, ReducingStateDescriptor):
-        function = descriptor.reduce_function
-        reduce = function.reduce if isinstance(function, ReduceFunction) else function
+        reduce = reduce_of(descriptor.reduce_function)
         if is_fast:
             reducing = ReducingState if value.give is None else OwnedReducingState
             return reducing(_of(cache, ValueCache), cursor, value, reduce)

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType, TimestampNTZType, TimestampType
 from snapline.errors import InvalidConfiguration
 
 #: Where Spark notes the delay of a watermark: in the metadata of its column.
-_WATERMARK = "spark.watermarkDelayMs"
+WATERMARK = "spark.watermarkDelayMs"
 
 
 def check_columns(schema: StructType, names: Sequence[Any], what: str) -> list[str]:
@@ -49,6 +49,6 @@ def event_time_of(schema: StructType, wanted: str | None) -> str | None:
             )
         return name
     for field in schema.fields:
-        if _WATERMARK in (field.metadata or {}) and isinstance(field.dataType, (TimestampType, TimestampNTZType)):
+        if WATERMARK in (field.metadata or {}) and isinstance(field.dataType, (TimestampType, TimestampNTZType)):
             return field.name
     return None

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 from snapline.errors import InvalidConfiguration
 from snapline.functions.context import Context, RuntimeContext
 from snapline.functions.process import KeyedProcessFunction
-from snapline.state.aggregate import AggregateFunction, ReduceFunction
+from snapline.state.aggregate import AggregateFunction, ReduceFunction, reduce_of
 from snapline.state.folding_descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
 from snapline.state.row import Row, by_position, row_maker
 from snapline.state.types import StateType
@@ -22,7 +22,7 @@ def reduction(
     function: Callable[[Any, Any], Any] | ReduceFunction[Any], schema: StructType, emit: Emit
 ) -> KeyedProcessFunction:
     """A function that yields the reduced row."""
-    reduce = function.reduce if isinstance(function, ReduceFunction) else function
+    reduce = reduce_of(function)
     make, names = row_maker(schema.names), schema.names
 
     def reduce_rows(first: Row, second: Row) -> Row:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from snapline.errors import InvalidConfiguration
 from snapline.functions.output_tag import OutputTag
@@ -21,6 +21,9 @@ from snapline.stream.frame import check_frame
 from snapline.stream.planning import plan_process
 from snapline.stream.process import BroadcastConnectedStream
 from snapline.stream.result import plan_frame
+from snapline.stream.windowed import WindowedStream
+from snapline.window.assigner import WindowAssigner
+from snapline.window.counting import CountSlidingWindowAssigner, CountTumblingWindowAssigner
 
 
 def key_by(df: DataFrame, *cols: str) -> KeyedStream:
@@ -42,6 +45,16 @@ class KeyedStream:
         self._df = df
         self._keys = keys
         self._order = order
+
+    @property
+    def schema(self) -> StructType:
+        """The columns of the rows."""
+        return self._df.schema
+
+    @property
+    def key_schema(self) -> list[StructField]:
+        """The columns of the key."""
+        return [self.schema[name] for name in self._keys]
 
     def order_by(self, *cols: str) -> KeyedStream:
         """Fixes the order of a key's rows within a micro-batch, at the price of a sort.
@@ -100,6 +113,24 @@ class KeyedStream:
         )
         return plan_frame(self._df, self._keys, self._order, plan)
 
+    def window(self, assigner: WindowAssigner[Any], *, event_time: str | None = None) -> WindowedStream:
+        """Puts the rows of each key into windows.
+
+        Args:
+            assigner: says which, as ``snapline.window.TumblingEventTimeWindows.of(timedelta(minutes=5))``.
+            event_time: the column that is the time of a row; without it the one that has a watermark.
+
+        Raises:
+            InvalidConfiguration: it is none, or its windows go by a time that rows do not have.
+        """
+        return WindowedStream(self, assigner, event_time)
+
+    def count_window(self, size: int, slide: int | None = None) -> WindowedStream:
+        """Puts so many rows of each key into a window; another window begins every ``slide`` rows."""
+        if slide is None:
+            return self.window(CountTumblingWindowAssigner(size))
+        return self.window(CountSlidingWindowAssigner(size, slide))
+
     def connect(self, broadcast: BroadcastStream) -> BroadcastConnectedStream:
         """The same stream beside one whose rows every partition sees.
 
@@ -145,9 +176,8 @@ class KeyedStream:
             uid: as of :meth:`process`.
         """
         results = parse_schema(result_type, "result_type")
-        keys = [self._df.schema[name] for name in self._keys]
         return self.process(
-            aggregation(function, accumulator_type, len(keys), results.names, emit),
-            StructType([*keys, *results.fields]),
+            aggregation(function, accumulator_type, len(self._keys), results.names, emit),
+            StructType([*self.key_schema, *results.fields]),
             uid=uid,
         )

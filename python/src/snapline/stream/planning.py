@@ -60,6 +60,7 @@ class ProcessPlan:
             "parallelism": self.parallelism,
             "metrics": list(plan.metrics),
             "late_output": self.late_output,
+            "takes_late_rows": plan.takes_late_rows,
             "side_outputs": list(self.sides),
             "event_time": self.job.event_time,
             "output_event_time": self.output_event_time,
@@ -119,6 +120,11 @@ def plan_process(
         (output_event_time,) = check_columns(columns, [output_event_time], "output_event_time")
     result = result_schema(columns, sides)
     plan = FunctionPlan.of(function, kind, () if broadcast is None else broadcast.states)
+    if late is not None and plan.takes_late_rows:
+        raise InvalidConfiguration(
+            f"the output {late} for late rows, and {plan.name} takes late rows itself.",
+            "leave out late_output, or takes_late_rows of the function.",
+        )
     _check_states(plan.states, rows, time)
     tags = tuple(tag.name for tag in side_outputs)
     broadcast_columns = () if broadcast is None else tuple(broadcast.schema.names)

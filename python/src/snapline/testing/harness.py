@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from snapline.state.cursor import NEVER, BatchTime
 from snapline.state.ddl import parse_schema
 from snapline.state.row import Row, row_maker
 from snapline.stream.broadcasting import BroadcastInput
+from snapline.stream.keyed import KeyedStream
 from snapline.stream.planning import plan_process
 from snapline.testing.bounds import Bounds
 from snapline.testing.broadcasting import in_order
@@ -28,6 +29,7 @@ from snapline.testing.collected import Collected, as_tuples
 from snapline.testing.links import InProcessLink, Link
 from snapline.testing.operator import Operator
 from snapline.testing.store import DictStore, RocksStore, Store, unpickled_key
+from snapline.testing.streams import SchemaStream
 from snapline.worker.frames import Frame
 from snapline.worker.job import Job
 
@@ -113,12 +115,36 @@ class KeyedTestHarness:
             bounds or Bounds(),
             broadcast=None if broadcast is None else broadcast.schema,
         )
-        self._time = BatchTime(0, None if planned.job.event_time is None else 0)
+        first = None if planned.job.event_time is None else 0
+        self._time = BatchTime(0, first, before_rows=first)
         self._collected = Collected(planned)
         #: The values of counters and gauges, added up over all micro-batches.
         self.metrics = self._collected.metrics
         #: Late rows so far.
         self.late_rows = 0
+
+    @classmethod
+    def of_stream(
+        cls,
+        build: Callable[[KeyedStream], Any],
+        *,
+        key: str | Sequence[str],
+        schema: str | StructType,
+        event_time: str | None = None,
+        **more: Any,
+    ) -> KeyedTestHarness:
+        """A harness of what a keyed stream is made into.
+
+        Args:
+            build: as ``lambda stream: stream.window(...).reduce(...)``.
+            key: the columns of the key.
+            schema: the schema of the rows.
+            event_time: the column that is the time of a row.
+            more: ``time_zone``, ``path``, ``bounds`` and ``link`` as of the constructor.
+        """
+        rows = parse_schema(schema, "the schema of the rows")
+        made: Any = build(SchemaStream(rows, [key] if isinstance(key, str) else list(key), event_time))
+        return cls(**made, key=key, schema=rows, event_time=event_time, **more)
 
     def process_batch(self, rows: Sequence[Any], broadcast: Sequence[Any] = ()) -> list[Row]:
         """One micro-batch: broadcast rows, rows (tuples, dicts or Rows), then due timers; what it put out."""
@@ -151,7 +177,7 @@ class KeyedTestHarness:
             if seen is None:
                 raise InvalidConfiguration("a watermark without event_time.", "give the harness event_time.")
             seen = max(seen, to_millis(watermark, self._zone))
-        self._time = BatchTime(now, seen)
+        self._time = replace(self._time, processing=now, watermark=seen)
 
     def process_bounded(self, rows: Sequence[Any]) -> list[Row]:
         """All rows as one bounded DataFrame: at its end every timer fires."""
@@ -214,7 +240,7 @@ class KeyedTestHarness:
         for family, items in pickle.loads(snapshot.families).items():
             for key, value in items:
                 self._store.put(family, unpickled_key(key), value)
-        self._time = BatchTime(snapshot.processing, snapshot.watermark)
+        self._time = BatchTime(snapshot.processing, snapshot.watermark, before_rows=snapshot.watermark)
 
     def close(self) -> None:
         """Gives back the store."""
@@ -228,7 +254,7 @@ class KeyedTestHarness:
 
     def _in_time(self, rows: list[Any]) -> list[Any]:
         """Late rows never reach the function."""
-        if self._job.event_time is None or self._time.watermark is None:
+        if self._job.event_time is None or self._time.watermark is None or self._job.plan.takes_late_rows:
             return rows
         at = self._rows.names.index(self._job.event_time)
         times = [None if row[at] is None else to_millis(row[at], self._zone) for row in rows]
@@ -243,6 +269,7 @@ class KeyedTestHarness:
 
     def _run(self, rows: list[Any], broadcast: Sequence[Any] = ()) -> list[Row]:
         result = self._operator.run_batch(rows, self._time, lambda answer: self._link(self._job, answer), broadcast)
+        self._time = replace(self._time, before_rows=self._time.watermark)
         return self._collected.add(result)
 
 

@@ -106,6 +106,7 @@ class Operator:
             "batch_id": self._batch_id,
             "batch_time_ms": time.processing,
             "watermark_ms": time.watermark,
+            "rows_watermark_ms": time.before_rows,
             "partition": self._partition,
             "partitions": self._partitions,
             "time_zone": self._zone,

@@ -111,7 +111,7 @@ class _Task:
         self._transport = transport
         self._name = job.plan.name
         self._cursor = cursor = Cursor()
-        time = BatchTime(meta["batch_time_ms"], meta["watermark_ms"], not meta["streaming"])
+        time = BatchTime(meta["batch_time_ms"], meta["watermark_ms"], not meta["streaming"], meta["rows_watermark_ms"])
         self._time = time
         self._partition, self._partitions, self._batch = meta["partition"], meta["partitions"], meta["batch_id"]
         requests = count()

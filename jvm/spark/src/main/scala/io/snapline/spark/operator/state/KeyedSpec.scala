@@ -13,6 +13,8 @@ import io.snapline.error.InvalidConfiguration
   *   `element`, `batch` (all rows of a key at once) or `arrow` (rows of many keys at once)
   * @param lateOutput
   *   the side output that gets late rows; they are dropped without one
+  * @param takesLateRows
+  *   whether late rows reach the function like all others
   * @param outputEventTime
   *   the column of the output that carries the watermark on
   * @param parallelism
@@ -34,7 +36,8 @@ final case class KeyedSpec(
     operatorStates: Seq[OperatorStateSpec] = Nil,
     parallelism: Option[Int] = None,
     broadcast: Boolean = false,
-    uid: Option[String] = None
+    uid: Option[String] = None,
+    takesLateRows: Boolean = false
 ) {
   def arrow: Boolean = mode == KeyedSpec.Arrow
   def grouped: Boolean = mode == KeyedSpec.Batch
@@ -68,7 +71,8 @@ object KeyedSpec {
         case _ => None
       },
       spec \ "broadcast" == JBool(true),
-      text(spec \ "uid")
+      text(spec \ "uid"),
+      spec \ "takes_late_rows" == JBool(true)
     )
   }
 

@@ -13,7 +13,9 @@ import org.apache.spark.sql.execution.streaming.state.snapline.GroupingKeys
   * @param keyOrdinals
   *   positions of the key's columns among the input's
   * @param watermark
-  *   ms; None without one, Long.MaxValue at the end of bounded input
+  *   ms; None without one, Long.MaxValue at the end of bounded input. It comes after the rows: timers fire up to it
+  * @param rowsWatermark
+  *   ms; the one that came before the rows, up to which the micro-batch before has fired timers. None without one
   * @param eventTime
   *   the input column that carries the watermark
   * @param histories
@@ -29,6 +31,7 @@ final case class TaskSetup(
     batchId: Long,
     batchTime: Long,
     watermark: Option[Long],
+    rowsWatermark: Option[Long],
     eventTime: Option[Int],
     timeZone: String,
     streaming: Boolean,
@@ -64,6 +67,7 @@ final case class TaskSetup(
     "batch_id" -> JInt(batchId),
     "batch_time_ms" -> JInt(batchTime),
     "watermark_ms" -> watermark.fold[JValue](JNull)(JInt(_)),
+    "rows_watermark_ms" -> rowsWatermark.fold[JValue](JNull)(JInt(_)),
     "partition" -> JInt(place.partition),
     "partitions" -> JInt(place.partitions),
     "time_zone" -> JString(timeZone),

@@ -96,10 +96,13 @@ private[snapline] final class KeyedRun(
 
   private def millisSince(nanos: Long): Long = (System.nanoTime() - nanos) / 1000000
 
+  private def divertsLateRows: Boolean =
+    setup.streaming && setup.spec.keyed && !setup.spec.takesLateRows && operator.timeMode == TimeMode.EventTime()
+
   /** Spark's rule for late rows; they are counted, and go to a side output if one was named. */
   private def lateRule(late: mutable.Queue[InternalRow]): LateRule =
     operator.watermarkPredicateForDataForLateEvents match {
-      case Some(predicate) if setup.streaming && setup.spec.keyed && operator.timeMode == TimeMode.EventTime() =>
+      case Some(predicate) if divertsLateRows =>
         val dropped = operator.longMetric("numRowsDroppedByWatermark")
         val toOutput = setup.spec.lateOutput.map(LateRule.projection(setup, _))
         new LateRule(
@@ -130,6 +133,7 @@ private object KeyedRun {
       if (!plan.isStreaming) Some(Long.MaxValue)
       else if (eventTime.isDefined) plan.eventTimeWatermarkForEviction
       else None,
+      if (plan.isStreaming && eventTime.isDefined) plan.eventTimeWatermarkForLateEvents else None,
       eventTime,
       conf.sessionLocalTimeZone,
       plan.isStreaming,

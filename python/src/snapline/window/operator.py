@@ -1,0 +1,201 @@
+"""The window operator: a keyed process function that puts rows into windows and evaluates them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from snapline.functions.context import EVENT, PROCESSING, Context, RuntimeContext
+from snapline.functions.output_tag import OutputTag
+from snapline.functions.process import KeyedProcessFunction
+from snapline.state.cursor import NEVER
+from snapline.state.row import Row
+from snapline.window.assigner import MergingWindowAssigner, WindowAssigner
+from snapline.window.contents import Contents
+from snapline.window.contexts import AssignerContext, FiringContext, TriggerCalls, WindowStates
+from snapline.window.firing import Firing
+from snapline.window.keys import WindowKeys
+from snapline.window.merging import MergingWindowSet
+from snapline.window.timers import EndTimers, MappedTimers, SetTimers, WindowTimers
+from snapline.window.trigger import Trigger, TriggerResult
+from snapline.window.windows import Window
+
+
+@dataclass(frozen=True)
+class Windowing:
+    """All that says which windows there are and when they are evaluated.
+
+    Attributes:
+        lateness: how long after its end, in ms, a window still takes rows.
+        late_output: the side output of rows that come later than that; they are dropped without one.
+    """
+
+    assigner: WindowAssigner[Any]
+    trigger: Trigger
+    contents: Contents
+    firing: Firing
+    lateness: int = 0
+    late_output: OutputTag | None = None
+
+
+class WindowOperator(KeyedProcessFunction):
+    """Rows come before the watermark of their micro-batch: they are late by the one before, and timers go by it."""
+
+    takes_late_rows = True
+
+    def __init__(self, windowing: Windowing, function: str) -> None:
+        self._windowing = windowing
+        self._shown_as = f"{function} over {windowing.assigner!r}"
+
+    def open(self, ctx: RuntimeContext) -> None:
+        self._assigner = assigner = self._windowing.assigner
+        self._trigger = trigger = self._windowing.trigger
+        self._contents, self._firing = self._windowing.contents, self._windowing.firing
+        self._lateness, self._late_output = self._windowing.lateness, self._windowing.late_output
+        self._by_event_time = assigner.is_event_time()
+        self._domain = EVENT if self._by_event_time else PROCESSING
+        keys = WindowKeys.of(assigner.window_type)
+        self._key = keys.key
+        self._merging = MergingWindowSet(assigner, keys) if isinstance(assigner, MergingWindowAssigner) else None
+        if self._merging is not None:
+            self._merging.open(ctx)
+        self._timers = self._timers_of(assigner, trigger, keys)
+        self._timers.open(ctx)
+        self._contents.open(ctx, keys.stored_as)
+        states = WindowStates.ask(
+            ctx,
+            keys,
+            trigger=trigger.has_state,
+            window=self._firing.has_state,
+            key=self._firing.has_state or assigner.has_state,
+            merges=self._merging is not None,
+        )
+        metrics = ctx.get_metrics_group()
+        self._dropped = metrics.counter("numLateRecordsDropped")
+        self._trigger_calls = TriggerCalls(trigger, self._timers, states, keys, metrics)
+        self._assigner_context = AssignerContext(states)
+        self._firing_context = FiringContext(states, keys)
+        self._firing.open(ctx)
+
+    def _timers_of(self, assigner: WindowAssigner[Any], trigger: Trigger, keys: WindowKeys) -> WindowTimers:
+        if trigger.timers != "any":
+            if self._merging is not None:
+                return SetTimers(self._merging, self._lateness)
+            if type(assigner).window_that_ends is not WindowAssigner.window_that_ends:
+                return EndTimers(assigner, self._lateness)
+        return MappedTimers(keys)
+
+    def close(self) -> None:
+        self._firing.close()
+
+    # ---- rows
+
+    def process_element(self, row: Row, ctx: Context) -> list[Any] | None:
+        self._enter(ctx, ctx.timer_service().watermark_before_rows())
+        timestamp = ctx.timestamp()
+        windows = self._assigner.assign_windows(row, timestamp, self._assigner_context)
+        out: list[Any] = []
+        if self._merging is not None:
+            is_taken = self._add_merging(row, timestamp, windows, out)
+        else:
+            is_taken = False
+            for window in windows:
+                if not self._is_over(window):
+                    is_taken = True
+                    self._add(row, timestamp, window, window, out)
+        if not is_taken and self._is_late(timestamp):
+            if self._late_output is None:
+                self._dropped.inc()
+            else:
+                ctx.output(self._late_output, row)
+        return out or None
+
+    def _enter(self, ctx: Context, watermark: int) -> None:
+        service = ctx.timer_service()
+        self._watermark = watermark
+        self._timers.service = service
+        self._trigger_calls.enter(service.current_processing_time(), watermark)
+        self._assigner_context.processing_time = service.current_processing_time()
+        self._firing_context.enter(ctx, watermark)
+
+    def _add_merging(self, row: Row, timestamp: int | None, windows: Collection[Window], out: list[Any]) -> bool:
+        assert self._merging is not None
+        merging = self._merging.load()
+        is_taken = False
+        for window in windows:
+            whole = merging.add(window, self._on_merge)
+            if self._is_over(whole):
+                merging.retire(whole)
+                continue
+            is_taken = True
+            place = merging.place_of(whole)
+            assert place is not None
+            self._add(row, timestamp, whole, place, out)
+        merging.save()
+        return is_taken
+
+    def _on_merge(self, result: Window, windows: Collection[Window], place: Window, others: Collection[Window]) -> None:
+        self._trigger_calls.on_merge(result, windows)
+        for window in windows:
+            if window != result:
+                self._trigger_calls.clear(window)
+                self._timers.delete(window, self._end_of(window), self._domain)
+        if others:
+            self._contents.merge(self._key(place), [self._key(other) for other in others])
+
+    def _add(self, row: Row, timestamp: int | None, window: Window, place: Window, out: list[Any]) -> None:
+        key = self._key(place)
+        self._contents.add(key, row)
+        self._follow(self._trigger_calls.on_element(row, timestamp, window), window, key, out)
+        self._timers.register(window, self._end_of(window), self._domain)
+
+    def _end_of(self, window: Window) -> int:
+        """The time at which the state of a window is deleted."""
+        last = window.max_timestamp()
+        return min(last + self._lateness, NEVER) if self._by_event_time else last
+
+    def _is_over(self, window: Window) -> bool:
+        return self._by_event_time and self._end_of(window) <= self._watermark
+
+    def _is_late(self, timestamp: int | None) -> bool:
+        return self._by_event_time and timestamp is not None and timestamp + self._lateness <= self._watermark
+
+    # ---- timers
+
+    def on_timer(self, timestamp: int, ctx: Context) -> list[Any] | None:
+        self._enter(ctx, ctx.timer_service().current_watermark())
+        is_event = ctx.time_domain() == "event"
+        domain = EVENT if is_event else PROCESSING
+        if self._merging is not None:
+            self._merging.load()
+        out: list[Any] = []
+        for window in self._timers.due(timestamp, domain):
+            place = window if self._merging is None else self._merging.place_of(window)
+            if place is None:
+                continue
+            key = self._key(place)
+            self._follow(self._trigger_calls.on_timer(timestamp, window, is_event), window, key, out)
+            if domain == self._domain and timestamp == self._end_of(window):
+                self._clear(window, key)
+        if self._merging is not None:
+            self._merging.save()
+        return out or None
+
+    def _clear(self, window: Window, key: Any) -> None:
+        self._contents.clear(key)
+        self._trigger_calls.clear(window)
+        self._firing_context.go_to(window)
+        self._firing.clear(self._firing_context)
+        if self._merging is not None:
+            self._merging.retire(window)
+
+    # ---- both
+
+    def _follow(self, result: TriggerResult, window: Window, key: Any, out: list[Any]) -> None:
+        """Does what the trigger says."""
+        if result.fires:
+            self._firing_context.go_to(window)
+            out.extend(self._firing.fire(self._contents, key, self._firing_context))
+        if result.purges:
+            self._contents.clear(key)
