@@ -47,17 +47,7 @@ def in_harness(scenario: Scenario) -> tuple[Result, dict[str, list[Any]]]:
     bounds = Bounds(**{names[name]: value for name, value in scenario.bounds})
     if not scenario.key:
         return in_process_harness(scenario, bounds)
-    harness = KeyedTestHarness(
-        scenario.function(),
-        key=scenario.key,
-        schema=scenario.schema,
-        output=scenario.output,
-        event_time=scenario.event_time,
-        side_outputs=scenario.side_outputs,
-        late_output=scenario.late_output,
-        broadcast=scenario.broadcast,
-        bounds=bounds,
-    )
+    harness = keyed_harness(scenario, bounds)
     results = []
     with harness:
         watermark = None
@@ -73,9 +63,31 @@ def in_harness(scenario: Scenario) -> tuple[Result, dict[str, list[Any]]]:
     return results, sides
 
 
+def keyed_harness(scenario: Scenario, bounds: Bounds) -> KeyedTestHarness:
+    if scenario.windows is not None:
+        return KeyedTestHarness.of_stream(
+            scenario.windows,
+            key=scenario.key,
+            schema=scenario.schema,
+            event_time=scenario.event_time,
+            bounds=bounds,
+        )
+    return KeyedTestHarness(
+        scenario.make(),
+        key=scenario.key,
+        schema=scenario.schema,
+        output=scenario.output,
+        event_time=scenario.event_time,
+        side_outputs=scenario.side_outputs,
+        late_output=scenario.late_output,
+        broadcast=scenario.broadcast,
+        bounds=bounds,
+    )
+
+
 def in_process_harness(scenario: Scenario, bounds: Bounds) -> tuple[Result, dict[str, list[Any]]]:
     harness = ProcessTestHarness(
-        scenario.function(),
+        scenario.make(),
         schema=scenario.schema,
         output=scenario.output,
         parallelism=2,
@@ -137,7 +149,9 @@ def in_spark(scenario: Scenario, spark: SparkSession, folder: Path) -> tuple[Res
 
 
 def planned(scenario: Scenario, frame: DataFrame, rules: Path, spark: SparkSession) -> DataFrame:
-    function, output, sides = scenario.function(), scenario.output, scenario.side_outputs
+    if scenario.windows is not None:
+        return scenario.windows(key_by(frame, *scenario.key))  # type: ignore[no-any-return]
+    function, output, sides = scenario.make(), scenario.output, scenario.side_outputs
     if scenario.broadcast is not None:
         stream = spark.readStream.schema(scenario.broadcast.schema).parquet(str(rules))
         broadcast = BroadcastStream(stream, scenario.broadcast)

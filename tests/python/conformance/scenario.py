@@ -22,10 +22,11 @@ class Scenario:
         key: without one the function has two partitions, of which the first gets all rows.
         broadcasts: rows of a broadcast stream, for each micro-batch.
         broadcast: its columns and states.
+        windows: makes the output of the keyed stream, in the place of a function.
     """
 
     name: str
-    function: Callable[[], Any]
+    function: Callable[[], Any] | None
     schema: str
     output: str
     batches: Sequence[Sequence[tuple[Any, ...]]]
@@ -38,6 +39,11 @@ class Scenario:
     bounds: tuple[tuple[str, int], ...] = ()
     broadcasts: Sequence[Sequence[tuple[Any, ...]]] = ()
     broadcast: BroadcastInput | None = None
+    windows: Callable[[Any], Any] | None = None
+
+    def make(self) -> Any:
+        assert self.function is not None
+        return self.function()
 
 
 def at(minute: int) -> datetime:

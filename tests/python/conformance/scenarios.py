@@ -11,6 +11,7 @@ from snapline.testing import BroadcastInput
 
 from ..conformance import functions as f
 from .scenario import Scenario, at
+from .windows import BIG, COUNTS, WINDOWS
 
 KV = "k long, v long"
 KVT = "k long, v long, t timestamp"
@@ -56,7 +57,27 @@ BROADCAST = Scenario(
     restart=True,
 )
 
+OF_WINDOWS = [
+    Scenario(
+        f"{name}, {how}",
+        None,
+        KVT,
+        "",
+        [sorted(timed_rows(seed, 6 * seed), key=lambda row: (row[2], row[1])) for seed in range(4)],
+        event_time="t",
+        delay=timedelta(minutes=1),
+        windows=windows,
+        side_outputs=(BIG,) if "late" in name else (),
+        late_output="late" if "late" in name else None,
+        restart=how == "over restarts",
+        bounds=TINY if how == "in tiny epochs" else (),
+    )
+    for name, windows in (WINDOWS | COUNTS).items()
+    for how in ("over restarts", "in tiny epochs")
+]
+
 SCENARIOS = [
+    *OF_WINDOWS,
     Scenario(
         "every kind of state, over restarts",
         f.Everything,

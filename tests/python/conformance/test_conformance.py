@@ -8,13 +8,14 @@ import pytest
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-from ..conformance import functions
+from ..conformance import functions, windows
 from .runs import in_harness, in_spark
 from .scenario import Scenario
 from .scenarios import SCENARIOS
 
 # Workers cannot import the tests.
 cloudpickle.register_pickle_by_value(functions)
+cloudpickle.register_pickle_by_value(windows)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)

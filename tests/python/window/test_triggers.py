@@ -30,7 +30,7 @@ class OnTen(Trigger):
     PER = MapStateDescriptor("per", "long", "long")
     SUM = ReducingStateDescriptor("sum", lambda a, b: a + b, "long")
 
-    def on_element(self, element: Any, timestamp: int | None, window: Any, ctx: Any) -> TriggerResult:
+    def on_element(self, element: Any, timestamp: Any, window: Any, ctx: Any) -> TriggerResult:
         last, seen = ctx.get_partitioned_state(self.LAST), ctx.get_partitioned_state(self.SEEN)
         per, total = ctx.get_partitioned_state(self.PER), ctx.get_partitioned_state(self.SUM)
         if last.value() is None:

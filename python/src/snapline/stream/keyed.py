@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -65,7 +66,9 @@ class KeyedStream:
         for name in order:
             kind = self._df.schema[name].dataType
             check_order(kind, f"order_by by {name}, which is of type {kind.simpleString()}")
-        return KeyedStream(self._df, self._keys, order)
+        ordered = copy(self)
+        ordered._order = order
+        return ordered
 
     def process(
         self,

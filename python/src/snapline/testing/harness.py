@@ -21,6 +21,7 @@ from snapline.state.cursor import NEVER, BatchTime
 from snapline.state.ddl import parse_schema
 from snapline.state.row import Row, row_maker
 from snapline.stream.broadcasting import BroadcastInput
+from snapline.stream.columns import check_columns
 from snapline.stream.keyed import KeyedStream
 from snapline.stream.planning import plan_process
 from snapline.testing.bounds import Bounds
@@ -57,6 +58,7 @@ class KeyedTestHarness:
         schema: the schema of the rows.
         output: the schema of what the function yields.
         event_time: the column that is the time of a row; rows at or before the watermark are late and dropped.
+        order_by: the columns by which the rows of a micro-batch are sorted before the function gets them.
         side_outputs: the tags that the function emits to.
         late_output: a side output for late rows.
         time_zone: the session's time zone.
@@ -77,6 +79,7 @@ class KeyedTestHarness:
         schema: str | StructType,
         output: str | StructType,
         event_time: str | None = None,
+        order_by: Sequence[str] = (),
         side_outputs: Sequence[OutputTag] = (),
         late_output: str | None = None,
         time_zone: str = "UTC",
@@ -102,6 +105,7 @@ class KeyedTestHarness:
         self._broadcast = broadcast
         self._job = planned.job
         self._rows = rows
+        self._order = [rows.names.index(name) for name in check_columns(rows, order_by, "order_by")]
         self._late_output = late_output
         self._zone = zone_of(time_zone)
         self._link = link
@@ -268,6 +272,8 @@ class KeyedTestHarness:
         return [row for row, is_late in zip(rows, late, strict=True) if not is_late]
 
     def _run(self, rows: list[Any], broadcast: Sequence[Any] = ()) -> list[Row]:
+        if self._order:
+            rows = sorted(rows, key=lambda row: [(row[at] is not None, row[at]) for at in self._order])
         result = self._operator.run_batch(rows, self._time, lambda answer: self._link(self._job, answer), broadcast)
         self._time = replace(self._time, before_rows=self._time.watermark)
         return self._collected.add(result)

@@ -38,4 +38,10 @@ class SchemaStream(KeyedStream):
         uid: str | None = None,
     ) -> dict[str, Any]:
         late = late_output.name if isinstance(late_output, OutputTag) else late_output
-        return {"function": function, "output": schema, "side_outputs": side_outputs, "late_output": late}
+        return {
+            "function": function,
+            "output": schema,
+            "order_by": self._order,
+            "side_outputs": side_outputs,
+            "late_output": late,
+        }

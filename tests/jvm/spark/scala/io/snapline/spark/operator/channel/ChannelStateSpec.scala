@@ -14,7 +14,7 @@ import io.snapline.spark.provider.SnaplineStateStore
 class ChannelStateSpec extends AnyFunSuite {
   private val key = new StructType().add("k", LongType)
   private val input = new StructType().add("k", LongType).add("text", StringType)
-  private val first = Segment(3, 1000, Some(5))
+  private val first = Segment(3, 1000, Some(5), Some(4))
   private val second = Segment(4, 2000, None)
 
   private def row(i: Int): UnsafeRow =

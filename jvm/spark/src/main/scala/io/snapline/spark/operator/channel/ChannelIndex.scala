@@ -80,6 +80,7 @@ private[channel] object ChannelIndex {
     "batch" -> JInt(s.segment.batch),
     "time_ms" -> JInt(s.segment.time),
     "watermark_ms" -> s.segment.watermark.fold[JValue](JNull)(JInt(_)),
+    "rows_watermark_ms" -> s.segment.rowsWatermark.fold[JValue](JNull)(JInt(_)),
     "schema" -> JInt(s.schema),
     "first_block" -> JInt(s.firstBlock),
     "skip" -> JInt(s.skip),
@@ -99,10 +100,8 @@ private[channel] object ChannelIndex {
     Segment(
       long(json, "batch"),
       long(json, "time_ms"),
-      json \ "watermark_ms" match {
-        case JInt(value) => Some(value.toLong)
-        case _ => None
-      }
+      time(json, "watermark_ms"),
+      time(json, "rows_watermark_ms")
     ),
     long(json, "schema").toInt,
     long(json, "first_block"),
@@ -110,6 +109,11 @@ private[channel] object ChannelIndex {
     (json \ "block_rows").children.collect { case JInt(rows) => rows.toInt },
     long(json, "bytes")
   )
+
+  private def time(json: JValue, name: String): Option[Long] = json \ name match {
+    case JInt(value) => Some(value.toLong)
+    case _ => None
+  }
 
   private def long(json: JValue, name: String): Long = json \ name match {
     case JInt(value) => value.toLong
@@ -159,14 +163,16 @@ private[channel] final case class WaitingSegment(
   }
 }
 
-/** The time and watermark of one micro-batch, as its function saw them.
+/** The times of one micro-batch, as its function saw them.
   *
   * @param time
   *   time of the batch, ms
   * @param watermark
-  *   ms; None without one
+  *   ms, after the rows; None without one
+  * @param rowsWatermark
+  *   ms, before the rows; None without one, and where an older jar wrote the rows
   */
-final case class Segment(batch: Long, time: Long, watermark: Option[Long])
+final case class Segment(batch: Long, time: Long, watermark: Option[Long], rowsWatermark: Option[Long] = None)
 
 /** The columns of rows that wait.
   *

@@ -31,7 +31,7 @@ final class TaskSegments(
     lateOutput: mutable.Queue[InternalRow],
     cuts: Cuts
 ) extends KeyedRows {
-  private val own = Segment(setup.batchId, setup.batchTime, setup.watermark)
+  private val own = Segment(setup.batchId, setup.batchTime, setup.watermark, setup.rowsWatermark)
   private val pending = mutable.Queue.from(channel.segments :+ own)
   private var task: KeyedTask = _
   private var hasStopped = false
@@ -64,7 +64,12 @@ final class TaskSegments(
       val segment = pending.head
       if (cuts.before(segment)) stop(segment, 0, rows)
       else {
-        val of = setup.copy(batchId = segment.batch, batchTime = segment.time, watermark = segment.watermark)
+        val of = setup.copy(
+          batchId = segment.batch,
+          batchTime = segment.time,
+          watermark = segment.watermark,
+          rowsWatermark = segment.rowsWatermark
+        )
         val limit = cuts.limit(segment)
         val isOwn = segment == own
         val todo = if (isOwn) ownRows else channel.read(segment)
@@ -161,5 +166,5 @@ final class TaskSegments(
 private object TaskSegments {
 
   /** The segment of rows that are gone when the task ends. */
-  private val Scratch = Segment(-1, 0, None)
+  private val Scratch = Segment(-1, 0, None, None)
 }

@@ -14,14 +14,14 @@ import org.apache.spark.sql.execution.streaming.state.snapline.GroupingKeys
   *   positions of the key's columns among the input's
   * @param watermark
   *   ms; None without one, Long.MaxValue at the end of bounded input. It comes after the rows: timers fire up to it
-  * @param rowsWatermark
-  *   ms; the one that came before the rows, up to which the micro-batch before has fired timers. None without one
   * @param eventTime
   *   the input column that carries the watermark
   * @param histories
   *   the schemas of states that have changed in the life of the checkpoint
   * @param partitions
   *   the operator's number of partitions; for a bounded table the task knows it
+  * @param rowsWatermark
+  *   ms; the one that came before the rows, up to which the micro-batch before has fired timers. None without one
   */
 final case class TaskSetup(
     spec: KeyedSpec,
@@ -31,13 +31,13 @@ final case class TaskSetup(
     batchId: Long,
     batchTime: Long,
     watermark: Option[Long],
-    rowsWatermark: Option[Long],
     eventTime: Option[Int],
     timeZone: String,
     streaming: Boolean,
     limits: WorkerLimits,
     histories: Seq[SchemaHistory],
-    partitions: Int = 1
+    partitions: Int = 1,
+    rowsWatermark: Option[Long] = None
 ) {
   val key: StructType = if (spec.keyed) fields(keyOrdinals.map(input)) else TaskSetup.subtask
 

@@ -133,13 +133,13 @@ private object KeyedRun {
       if (!plan.isStreaming) Some(Long.MaxValue)
       else if (eventTime.isDefined) plan.eventTimeWatermarkForEviction
       else None,
-      if (plan.isStreaming && eventTime.isDefined) plan.eventTimeWatermarkForLateEvents else None,
       eventTime,
       conf.sessionLocalTimeZone,
       plan.isStreaming,
       WorkerLimits.read(name => Option(conf.getConfString(name, null)), conf.arrowMaxBytesPerBatch),
       plan.histories,
-      plan.getStateInfo.numPartitions
+      plan.getStateInfo.numPartitions,
+      if (plan.isStreaming && eventTime.isDefined) plan.eventTimeWatermarkForLateEvents else None
     )
   }
 }
