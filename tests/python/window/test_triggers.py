@@ -78,7 +78,7 @@ def test_state_of_windows_that_merge_is_merged() -> None:
         harness.process_batch(rows(("a", 1, 0), ("a", 2, 30)))
         harness.process_batch(rows(("a", 3, 10), ("a", 4, 20)))
         states = harness.state("trigger-state", "a")
-        kept = {key.key: value for key, value in states.items() if tuple(key.namespace) == (0, 40)}
+        kept = {key.name: value for key, value in states.items() if tuple(key.window) == (0, 40)}
         assert kept["sum"] == 10
         assert sorted(kept["seen"]) == [1, 2, 3, 4]
         assert kept["per"] == {4: 1}

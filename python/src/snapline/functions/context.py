@@ -35,6 +35,10 @@ class RuntimeContext(ABC):
     def _state(self, descriptor: StateDescriptor, kind: type[StateDescriptor]) -> Any:
         """The handle of a state; the kind is what the method called is for."""
 
+    @abstractmethod
+    def _stored_map(self, descriptor: MapStateDescriptor[Any, Any], *, values: bool = False) -> MapState[Any, Any]:
+        """A map for Snapline's own functions, which give its keys as the store has them; ``values``: these too."""
+
     def get_state(self, descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
         """A value per key."""
         return self._state(descriptor, ValueStateDescriptor)  # type: ignore[no-any-return]

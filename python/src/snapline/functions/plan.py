@@ -113,13 +113,13 @@ def _check_names(function: str, names: Sequence[str]) -> None:
 def _check_for_arrow(mode: Mode, name: str, states: tuple[StateSpec, ...]) -> None:
     """Columns are values per key or entries per row; all else would travel in vain."""
     for spec in states:
-        if mode == "arrow" and spec.kind == "map" and spec.entry is None and spec.prefetch:
+        if mode == "arrow" and spec.kind == "map" and spec.entry is None and spec.prefetch is True:
             raise InvalidConfiguration(
                 f"map state {spec.name} of {name} names no entry column, and process_arrow has no use for whole maps.",
-                "give entry=, or prefetch=False if only on_timer uses the state.",
+                'give entry=, or prefetch="timers" if only on_timer uses the state.',
             )
-        if mode == "arrow" and spec.kind == "list" and spec.prefetch:
+        if mode == "arrow" and spec.kind == "list" and spec.prefetch is True:
             raise InvalidConfiguration(
                 f"list state {spec.name} of {name}: process_arrow has no use for lists.",
-                "give prefetch=False if only on_timer uses the state, or use a value state with an array type.",
+                'give prefetch="timers" if only on_timer uses the state, or use a value state with an array type.',
             )

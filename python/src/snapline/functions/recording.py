@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 from snapline.errors import InvalidConfiguration
 from snapline.functions.context import RuntimeContext
 from snapline.functions.metrics import MetricGroup
-from snapline.state.descriptors import StateDescriptor
+from snapline.state.descriptors import MapStateDescriptor, StateDescriptor
+from snapline.state.map import MapState
 
 
 class RecordingContext(RuntimeContext):
@@ -31,6 +32,9 @@ class RecordingContext(RuntimeContext):
             )
         self.descriptors[descriptor.name] = descriptor
         return _Handle(descriptor.name)
+
+    def _stored_map(self, descriptor: MapStateDescriptor[Any, Any], *, values: bool = False) -> MapState[Any, Any]:
+        return self._state(descriptor, MapStateDescriptor)  # type: ignore[no-any-return]
 
     def get_metrics_group(self) -> MetricGroup:
         return self.metrics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn, TypeAlias, overload
 
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
 
 Kind = Literal["value", "list", "map"]
+Prefetch: TypeAlias = bool | Literal["timers"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,12 @@ class StateDescriptor(ABC):
             )
         if namespace is not None:
             resolve_key(namespace, f"the namespace of {self.what} {self.name}")
+
+    def _check_prefetch(self, prefetch: Any) -> None:
+        if prefetch not in (True, False, "timers"):
+            raise InvalidConfiguration(
+                f"the prefetch of {self.what} {self.name} is {prefetch!r}.", 'give True, False or "timers".'
+            )
 
     def _value(self, kind: StateType) -> DataType:
         return resolve(kind, f"the type of {self.what} {self.name}")
@@ -138,7 +145,7 @@ class ListStateDescriptor(StateDescriptor, Generic[T]):
     _: KW_ONLY
     ttl: StateTtlConfig | None = None
     namespace: StateType | None = None
-    prefetch: bool = True
+    prefetch: Prefetch = True
 
     if TYPE_CHECKING:
 
@@ -163,6 +170,7 @@ class ListStateDescriptor(StateDescriptor, Generic[T]):
     def __post_init__(self) -> None:
         self._check(self.ttl, self.namespace)
         self._value(self.type)
+        self._check_prefetch(self.prefetch)
         if self.ttl is not None and self.namespace is not None:
             raise InvalidConfiguration(
                 f"list state {self.name} has namespaces and a time to live.",
@@ -190,7 +198,7 @@ class MapStateDescriptor(StateDescriptor, Generic[K, V]):
         namespace: the type of namespaces, if there are any.
         entry: a column of the input: only the entries that the rows name there are read ahead, all others when they
             are asked for. For maps that grow large and are used an entry at a time.
-        prefetch: False: nothing is read ahead.
+        prefetch: False: nothing is read ahead. ``timers``: nothing but for ``on_timer``.
 
     Raises:
         InvalidConfiguration: an argument cannot be.
@@ -203,7 +211,7 @@ class MapStateDescriptor(StateDescriptor, Generic[K, V]):
     ttl: StateTtlConfig | None = None
     namespace: StateType | None = None
     entry: str | None = None
-    prefetch: bool = True
+    prefetch: Prefetch = True
 
     if TYPE_CHECKING:
 
@@ -267,7 +275,8 @@ class MapStateDescriptor(StateDescriptor, Generic[K, V]):
         self._check(self.ttl, self.namespace)
         self._key()
         self._value(self.value_type)
-        if self.entry is not None and (self.namespace is not None or not self.prefetch):
+        self._check_prefetch(self.prefetch)
+        if self.entry is not None and (self.namespace is not None or self.prefetch is not True):
             raise InvalidConfiguration(
                 f"map state {self.name} names the entry column {self.entry}, and has namespaces or no prefetch.",
                 "leave out the one or the other.",

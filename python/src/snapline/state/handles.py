@@ -31,6 +31,7 @@ from snapline.state.reducing import (
 )
 from snapline.state.source import StateSource
 from snapline.state.spec import StateSpec
+from snapline.state.stored_map import StoredMap
 from snapline.state.types import resolve_key
 from snapline.state.value import CopiedValueState, TtlValueState, ValueState
 from snapline.state.value_cache import TtlValueCache, ValueCache
@@ -78,6 +79,14 @@ def make_handle(
         namespaces = key_form(resolve_key(descriptor.namespace, what), zone, what)
         return NamespacedMapState(_of(physical, MapState), namespaces)
     raise InternalError(f"a descriptor {descriptor!r}.", "report it.")
+
+
+def stored_map(spec: StateSpec, cache: Cache, cursor: Cursor, zone: tzinfo | None, values: bool) -> MapState[Any, Any]:
+    """A map whose keys are given in the form of the store, and with ``values`` its values too."""
+    value = form_of(spec.value, zone, f"the value of state {spec.name}", pickled=spec.pickled)
+    if values:
+        value = Form(ANY.exact, ANY.take, value.give)
+    return StoredMap(_of(cache, MapCache), cursor, value)
 
 
 def _physical(spec: StateSpec, cache: Any, cursor: Cursor, time: BatchTime, key: Form, value: Form) -> Any:

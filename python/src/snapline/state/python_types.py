@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     class OfList(Options, total=False):
         """The same of a list state."""
 
-        prefetch: bool
+        prefetch: bool | Literal["timers"]
 
     class OfMap(OfList, total=False):
         """The same of a map state."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql.types import DataType
 
-from snapline.state.descriptors import Kind, ListStateDescriptor, MapStateDescriptor, StateDescriptor
+from snapline.state.descriptors import Kind, ListStateDescriptor, MapStateDescriptor, Prefetch, StateDescriptor
 from snapline.state.ttl import StateTtlConfig
 
 
@@ -22,7 +22,7 @@ class StateSpec:
         value: the type of values, elements or a map's values.
         pickled: whether the values are pickles.
         ttl: how long values live; None: for ever.
-        prefetch: whether it is read ahead.
+        prefetch: whether it is read ahead, or for timers alone.
         entry: the input column that names the entries to read ahead.
     """
 
@@ -32,19 +32,24 @@ class StateSpec:
     value: DataType
     pickled: bool
     ttl: StateTtlConfig | None
-    prefetch: bool
+    prefetch: Prefetch
     entry: str | None
 
     @classmethod
     def of(cls, descriptor: StateDescriptor) -> StateSpec:
         kind, key, value = descriptor.physical
-        prefetch, entry = True, None
+        prefetch: Prefetch = True
+        entry = None
         if isinstance(descriptor, MapStateDescriptor):
             prefetch, entry = descriptor.prefetch, descriptor.entry
         elif isinstance(descriptor, ListStateDescriptor):
             prefetch = descriptor.prefetch
         ttl: StateTtlConfig | None = vars(descriptor)["ttl"]
         return cls(descriptor.name, kind, key, value, descriptor.is_pickled, ttl, prefetch, entry)
+
+    def travels(self, *, with_timers: bool) -> bool:
+        """Whether it is sent with the timers of a key, or with its rows."""
+        return self.prefetch is True or (with_timers and self.prefetch == "timers")
 
     def to_json(self) -> dict[str, Any]:
         """As the operator reads it; types as Spark writes them in JSON."""

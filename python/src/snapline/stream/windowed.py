@@ -19,7 +19,7 @@ from snapline.stream.columns import check_columns, event_time_of
 from snapline.stream.fields import Chosen, FieldReduce, Kept, Sum
 from snapline.stream.window_checks import check_function, check_trigger, check_windows
 from snapline.window.assigner import WindowAssigner
-from snapline.window.contents import FoldedContents, RowContents
+from snapline.window.contents import Contents, FoldedContents, RowContents
 from snapline.window.evictors import Evictor
 from snapline.window.firing import EvictingFiring, Firing, Output, OutputOfFunction, ResultOutput
 from snapline.window.folding import Fold, aggregating, reducing
@@ -270,7 +270,10 @@ class WindowedStream:
         else:
             at = None if self._event_time is None else self._rows.names.index(self._event_time)
             firing = EvictingFiring(output, options.evictor, None if fold is None else fold.of_rows, at)
-        contents = RowContents(self._rows) if fold is None or keeps_rows else FoldedContents(fold.descriptor)
+        if fold is None or keeps_rows:
+            contents: Contents = RowContents(self._rows, fires_by_time=trigger.rests is not None)
+        else:
+            contents = FoldedContents(fold)
         windowing = Windowing(self._assigner, trigger, contents, firing, options.lateness, options.late_output)
         late = () if options.late_output is None else (options.late_output,)
         return self._stream.process(

@@ -41,7 +41,7 @@ class Chunk:
         columns = [[slots[key] for _, _, key in timers], [each[0] for each in timers], [each[1] for each in timers]]
         parts = [(TIMERS_PART, _message(schemas[TIMERS_PART], columns)), keys_part(schemas, list(slots))]
         for state in states:
-            parts += state.read_ahead(0, list(slots))
+            parts += state.read_ahead(0, list(slots), with_timers=True)
         meta = {
             "first_slot": 0,
             "end_of_epoch": True,

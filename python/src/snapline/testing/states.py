@@ -32,7 +32,7 @@ class StoredState:
     def get(self, key: Any) -> Any:
         return self._store.get(self.spec.name, key)
 
-    def read_ahead(self, first: int, keys: Sequence[Any]) -> list[Part]:
+    def read_ahead(self, first: int, keys: Sequence[Any], *, with_timers: bool = False) -> list[Part]:
         """The state that travels with the chunk in which these slots begin."""
         if self.spec.entry is not None:
             return []
@@ -40,7 +40,8 @@ class StoredState:
         if self.spec.kind == "value":
             pairs = [stored or (None, None) for _, stored in found]
             return [self._part([], [], pairs)] if pairs else []
-        missing = [slot for slot, stored in found if not self.spec.prefetch or len(stored or ()) > self._limit]
+        travels = self.spec.travels(with_timers=with_timers)
+        missing = [slot for slot, stored in found if not travels or len(stored or ()) > self._limit]
         slots, map_keys, pairs = [], [], []
         for slot, stored in found:
             if stored is None or slot in missing:

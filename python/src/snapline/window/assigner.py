@@ -65,7 +65,13 @@ class WindowAssigner(ABC, Generic[W]):
 
 
 class MergingWindowAssigner(WindowAssigner[W]):
-    """An assigner whose windows merge, as sessions do."""
+    """An assigner whose windows merge, as sessions do.
+
+    Attributes:
+        merges_spans: whether time windows that overlap or touch become one, and no others do.
+    """
+
+    merges_spans: ClassVar[bool] = False
 
     @abstractmethod
     def merge_windows(self, windows: Iterable[W], callback: MergeCallback) -> None:

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pyspark.sql.types import StructType
 
 from snapline.functions.context import RuntimeContext
-from snapline.state.descriptors import MapStateDescriptor, ValueStateDescriptor
-from snapline.state.folding_descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
-from snapline.state.namespaced import NamespacedMapState, NamespacedValueState
+from snapline.state.descriptors import MapStateDescriptor, Prefetch
+from snapline.state.map import MapState
+from snapline.window.folding import Fold
 
-CONTENTS, COUNT = "window-contents", "window-count"
+_CONTENTS, _COUNT = "window-contents", "window-count"
 
 
 class Contents(ABC):
     """The contents of the windows of a key, each by the window's key."""
 
     @abstractmethod
-    def open(self, ctx: RuntimeContext, namespace: str) -> None:
-        """Asks for the state; ``namespace`` is the type of a window's key."""
+    def open(self, ctx: RuntimeContext, window: str) -> None:
+        """Asks for the state; ``window`` is the type of a window's key."""
 
     @abstractmethod
-    def add(self, window: Any, row: Any) -> None:
-        """Adds a row."""
+    def add(self, window: Any, row: Any) -> bool:
+        """Adds a row; whether there was nothing in the window."""
 
     @abstractmethod
     def elements(self, window: Any) -> Sequence[Any] | None:
@@ -44,72 +43,80 @@ class Contents(ABC):
 class FoldedContents(Contents):
     """An accumulator for each window; a window function is given its result alone."""
 
-    def __init__(self, descriptor: ReducingStateDescriptor[Any] | AggregatingStateDescriptor[Any, Any, Any]) -> None:
-        self._descriptor = descriptor
+    def __init__(self, fold: Fold) -> None:
+        self._fold = fold
 
-    def open(self, ctx: RuntimeContext, namespace: str) -> None:
-        descriptor = replace(self._descriptor, namespace=namespace)
-        if isinstance(descriptor, ReducingStateDescriptor):
-            self._state: Any = ctx.get_reducing_state(descriptor)
-        else:
-            self._state = ctx.get_aggregating_state(descriptor)
+    def open(self, ctx: RuntimeContext, window: str) -> None:
+        self._accumulators: MapState[Any, Any] = ctx._stored_map(
+            MapStateDescriptor[Any, Any](_CONTENTS, window, self._fold.type)
+        )
+        self._first, self._next = self._fold.first, self._fold.next
 
-    def add(self, window: Any, row: Any) -> None:
-        self._state.set_current_namespace(window)
-        self._state.add(row)
+    def add(self, window: Any, row: Any) -> bool:
+        accumulators = self._accumulators
+        accumulator = accumulators.get(window)
+        if accumulator is None:
+            accumulators.put(window, self._first(row))
+            return True
+        accumulators.put(window, self._next(row, accumulator))
+        return False
 
     def elements(self, window: Any) -> Sequence[Any] | None:
-        self._state.set_current_namespace(window)
-        result = self._state.get()
-        return None if result is None else (result,)
+        accumulator = self._accumulators.get(window)
+        return None if accumulator is None else (self._fold.result(accumulator),)
 
     def clear(self, window: Any) -> None:
-        self._state.set_current_namespace(window)
-        self._state.clear()
+        self._accumulators.remove(window)
 
     def merge(self, target: Any, sources: Iterable[Any]) -> None:
-        self._state.merge_namespaces(target, sources)
+        for source in sources:
+            added = self._accumulators.get(source)
+            if added is not None:
+                self.clear(source)
+                there = self._accumulators.get(target)
+                self._accumulators.put(target, added if there is None else self._fold.merge(there, added))
 
 
 class RowContents(Contents):
-    """All rows of each window, numbered: one is added without the others being read or written."""
+    """All rows of each window, numbered: one is added without the others being read or written.
 
-    def __init__(self, row_type: StructType) -> None:
+    Args:
+        row_type: of the rows.
+        fires_by_time: the rows are looked at when a timer fires, and seldom otherwise.
+    """
+
+    def __init__(self, row_type: StructType, *, fires_by_time: bool) -> None:
         self._row_type = row_type
+        self._prefetch: Prefetch = "timers" if fires_by_time else True
 
-    def open(self, ctx: RuntimeContext, namespace: str) -> None:
-        rows = MapStateDescriptor[Any, Any](CONTENTS, "long", self._row_type, namespace=namespace)
-        count = ValueStateDescriptor[Any](COUNT, "long", namespace=namespace)
-        self._rows: NamespacedMapState[int, Any] = ctx.get_map_state(rows)  # type: ignore[assignment]
-        self._count: NamespacedValueState[int] = ctx.get_state(count)  # type: ignore[assignment]
+    def open(self, ctx: RuntimeContext, window: str) -> None:
+        number = f"struct<window: {window}, number: long>"
+        # Rows come as the store keeps them.
+        self._rows: MapState[Any, Any] = ctx._stored_map(
+            MapStateDescriptor[Any, Any](_CONTENTS, number, self._row_type, prefetch=self._prefetch), values=True
+        )
+        self._counts: MapState[Any, Any] = ctx._stored_map(MapStateDescriptor[Any, Any](_COUNT, window, "long"))
 
-    def _go_to(self, window: Any) -> int:
-        self._rows.set_current_namespace(window)
-        self._count.set_current_namespace(window)
-        return self._count.value() or 0
-
-    def add(self, window: Any, row: Any) -> None:
-        count = self._go_to(window)
-        self._rows.put(count, row)
-        self._count.update(count + 1)
+    def add(self, window: Any, row: Any) -> bool:
+        count = self._counts.get(window) or 0
+        self._rows.put((window, count), row)
+        self._counts.put(window, count + 1)
+        return count == 0
 
     def elements(self, window: Any) -> Sequence[Any] | None:
-        count = self._go_to(window)
-        return list(self._rows.get_all(range(count)).values()) if count else None
+        count = self._counts.get(window) or 0
+        return list(self._rows.get_all([(window, i) for i in range(count)]).values()) if count else None
 
     def clear(self, window: Any) -> None:
-        for number in range(self._go_to(window)):
-            self._rows.remove(number)
-        self._count.clear()
+        for i in range(self._counts.get(window) or 0):
+            self._rows.remove((window, i))
+        self._counts.remove(window)
 
     def replace(self, window: Any, rows: Sequence[Any]) -> None:
         """These rows instead of those there were."""
-        before = self._go_to(window)
-        for number, row in enumerate(rows):
-            self._rows.put(number, row)
-        for number in range(len(rows), before):
-            self._rows.remove(number)
-        self._count.update(len(rows) or None)
+        self.clear(window)
+        for row in rows:
+            self.add(window, row)
 
     def merge(self, target: Any, sources: Iterable[Any]) -> None:
         for source in sources:

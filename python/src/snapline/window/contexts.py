@@ -36,13 +36,13 @@ class WindowStates:
         """Asks for the maps that hold them: for the trigger, for each window, for each key."""
 
         def by_window(name: str) -> WindowStore:
-            descriptor = MapStateDescriptor[str, Any](name, "string", PICKLED, namespace=keys.stored_as)
-            return WindowStore(ctx.get_map_state(descriptor))  # type: ignore[arg-type]
+            state = f"struct<window: {keys.stored_as}, name: string>"
+            return WindowStore(ctx._stored_map(MapStateDescriptor[Any, Any](name, state, PICKLED)))
 
         of_window: KeyedStateStore | None = None
         if window:
             of_window = NoWindowStore() if merges else by_window("window-state")
-        of_key = GlobalStore(ctx.get_map_state(MapStateDescriptor("global-state", "string", PICKLED))) if key else None
+        of_key = GlobalStore(ctx._stored_map(MapStateDescriptor("global-state", "string", PICKLED))) if key else None
         return cls(by_window("trigger-state") if trigger else None, of_window, of_key)
 
 
@@ -125,7 +125,7 @@ class TriggerCalls(OnMergeContext):
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
         store = _there(self._states.of_trigger)
-        store.namespace = self._key(self._window)
+        store.window = self._key(self._window)
         return store.get(state_descriptor)
 
     def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
@@ -163,7 +163,7 @@ class FiringContext(WindowContext):
     def window_state(self) -> KeyedStateStore:
         store = _there(self._states.of_window)
         if isinstance(store, WindowStore):
-            store.namespace = self._key(self._window)
+            store.window = self._key(self._window)
         return store  # type: ignore[no-any-return]
 
     def global_state(self) -> KeyedStateStore:

@@ -7,7 +7,7 @@ from typing import Any
 
 from snapline.errors import InvalidConfiguration
 from snapline.state.folding_descriptors import ReducingStateDescriptor
-from snapline.window.trigger import OnMergeContext, Timers, Trigger, TriggerContext, TriggerResult
+from snapline.window.trigger import OnMergeContext, Rest, Timers, Trigger, TriggerContext, TriggerResult
 
 _CONTINUE, _FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
 
@@ -88,6 +88,10 @@ class PurgingTrigger(Trigger):
     @property
     def has_state(self) -> bool:  # type: ignore[override]
         return self.nested.has_state
+
+    @property
+    def rests(self) -> Rest | None:  # type: ignore[override]
+        return self.nested.rests
 
     def on_element(self, element: Any, timestamp: int | None, window: Any, ctx: TriggerContext) -> TriggerResult:
         return _purging(self.nested.on_element(element, timestamp, window, ctx))

@@ -4,33 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce as fold_left
 from typing import Any
 
 from pyspark.sql.types import StructType
 
 from snapline.errors import InvalidConfiguration
 from snapline.state.aggregate import AggregateFunction, ReduceFunction, reduce_of
-from snapline.state.folding_descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
+from snapline.state.folding_descriptors import AggregatingStateDescriptor
 from snapline.state.row import Row, by_position, row_maker
 from snapline.state.types import StateType
 from snapline.window.assigner import MergingWindowAssigner, WindowAssigner
-from snapline.window.contents import CONTENTS
 
 
 @dataclass(frozen=True)
 class Fold:
-    """A function that folds rows.
+    """A function that folds rows into an accumulator.
 
     Attributes:
         name: of the user's function.
-        descriptor: of the state that has the accumulator of each window.
-        of_rows: the result for rows that are all there.
+        type: of the accumulator.
+        first: from the first row to an accumulator.
+        next: from a row and the accumulator of those before it to one of all.
+        result: of an accumulator.
+        merge: one accumulator of two, the older first.
     """
 
     name: str
-    descriptor: ReducingStateDescriptor[Any] | AggregatingStateDescriptor[Any, Any, Any]
-    of_rows: Callable[[Sequence[Any]], Any]
+    type: StateType
+    first: Callable[[Any], Any]
+    next: Callable[[Any, Any], Any]
+    result: Callable[[Any], Any]
+    merge: Callable[[Any, Any], Any]
+
+    def of_rows(self, rows: Sequence[Any]) -> Any:
+        """The result for rows that are all there."""
+        accumulator = self.first(rows[0])
+        for row in rows[1:]:
+            accumulator = self.next(row, accumulator)
+        return self.result(accumulator)
 
 
 def reducing(function: Callable[[Any, Any], Any] | ReduceFunction[Any], rows: StructType) -> Fold:
@@ -46,13 +57,16 @@ def reducing(function: Callable[[Any, Any], Any] | ReduceFunction[Any], rows: St
     reduce = reduce_of(function)
     make, names = row_maker(rows.names), rows.names
 
-    def reduce_rows(first: Any, second: Any) -> Any:
+    def of_two(first: Any, second: Any) -> Any:
         found = reduce(first, second)
         return found if isinstance(found, Row) else make(by_position(found, names))
 
     name = type(function).__name__ if isinstance(function, ReduceFunction) else getattr(function, "__name__", "reduce")
-    descriptor = ReducingStateDescriptor[Any](CONTENTS, reduce_rows, rows)
-    return Fold(name, descriptor, lambda there: fold_left(reduce_rows, there))
+    return Fold(name, rows, _itself, lambda row, before: of_two(before, row), _itself, of_two)
+
+
+def _itself(row: Any) -> Any:
+    return row
 
 
 def aggregating(
@@ -63,17 +77,15 @@ def aggregating(
     Raises:
         InvalidConfiguration: it is none, or windows merge and its accumulators cannot.
     """
-    descriptor = AggregatingStateDescriptor[Any, Any, Any](CONTENTS, function, accumulator_type)
+    # For its checks: the operator keeps accumulators by window.
+    AggregatingStateDescriptor[Any, Any, Any]("aggregate", function, accumulator_type)
     if isinstance(assigner, MergingWindowAssigner) and type(function).merge is AggregateFunction.merge:
         raise InvalidConfiguration(
             f"{type(function).__name__} over {assigner!r}, whose windows merge, and it has no merge().",
             "write merge(accumulator1, accumulator2): one accumulator of two.",
         )
 
-    def of_rows(rows: Sequence[Any]) -> Any:
-        accumulator = function.create_accumulator()
-        for row in rows:
-            accumulator = function.add(row, accumulator)
-        return function.get_result(accumulator)
+    def first(row: Any) -> Any:
+        return function.add(row, function.create_accumulator())
 
-    return Fold(type(function).__name__, descriptor, of_rows)
+    return Fold(type(function).__name__, accumulator_type, first, function.add, function.get_result, function.merge)

@@ -20,39 +20,44 @@ class MergingWindowSet:
     """The windows of the current key, each with the window under which its contents are stored.
 
     Windows that merge keep the place of one of them, so that most contents stay where they are.
+
+    Attributes:
+        merges_spans: whether time windows that overlap or touch become one, and no others do.
+        has_grown: whether the last window that was added is new, or has made another longer.
     """
 
     def __init__(self, assigner: MergingWindowAssigner[Any], keys: WindowKeys) -> None:
         self._assigner = assigner
         self._keys = keys
-        self._places: dict[Window, Window] = {}
+        self.merges_spans = assigner.merges_spans
+        self._places: dict[Any, Any] = {}
         self._is_changed = False
+        self.has_grown = False
 
     def open(self, ctx: RuntimeContext) -> None:
-        kind = self._keys.stored_as
-        descriptor = ValueStateDescriptor[Any]("merging-window-set", f"array<struct<window: {kind}, place: {kind}>>")
-        self._state: ValueState[Any] = ctx.get_state(descriptor)
+        # Of each window the key, and that of its place: a list of plain values is taken and given at once.
+        part = self._keys.part
+        self._state: ValueState[Any] = ctx.get_state(ValueStateDescriptor[Any]("merging-window-set", f"array<{part}>"))
 
     def load(self) -> MergingWindowSet:
         """Reads the windows of the current key."""
-        window = self._keys.window
-        self._places = {window(each[0]): window(each[1]) for each in self._state.value() or ()}
+        stored = self._state.value()
+        self._places = {} if stored is None else self._keys.unpack(stored)
         self._is_changed = False
         return self
 
     def save(self) -> None:
         """Writes them, if they have changed."""
         if self._is_changed:
-            key = self._keys.key
-            self._state.update([(key(window), key(place)) for window, place in self._places.items()] or None)
+            self._state.update(self._keys.pack(self._places) if self._places else None)
             self._is_changed = False
 
     @property
-    def windows(self) -> Collection[Window]:
+    def windows(self) -> Collection[Any]:
         """The windows that are there."""
         return self._places.keys()
 
-    def place_of(self, window: Window) -> Window | None:
+    def place_of(self, window: Window) -> Any:
         """The window under which the contents are stored; None: there is no such window."""
         return self._places.get(window)
 
@@ -61,12 +66,30 @@ class MergingWindowSet:
         del self._places[window]
         self._is_changed = True
 
-    def add(self, window: Window, on_merge: OnMerge) -> Window:
+    def add(self, window: Any, on_merge: OnMerge) -> Any:
         """Adds a window, and merges it with those it belongs to: the window that there is instead."""
+        places = self._places
+        self.has_grown = False
+        if self.merges_spans:
+            touched = [each for each in places if each[0] <= window[1] and each[1] >= window[0]]
+            if not touched:
+                self._put(window, window)
+                return window
+            if len(touched) == 1:
+                (whole,) = touched
+                if whole[0] <= window[0] and whole[1] >= window[1]:
+                    return whole
+                found = whole.cover(window)
+                self._merge(found, touched, on_merge)
+                return found
+        return self._add(window, on_merge)
+
+    def _add(self, window: Any, on_merge: OnMerge) -> Any:
+        """As the assigner says."""
         places = self._places
         if window in places:
             return window
-        merges: list[tuple[Window, list[Window]]] = []
+        merges: list[tuple[Any, list[Any]]] = []
         callback = MergeCallback(lambda windows, result: merges.append((result, list(windows))))
         self._assigner.merge_windows([*places, window], callback)
         found = window
@@ -75,13 +98,17 @@ class MergingWindowSet:
             if window in together:
                 together.remove(window)
                 found, has_joined = result, True
-            if together == [result]:
-                continue  # a window that holds the new one already
-            place, *others = [places.pop(each) for each in together]
-            places[result] = place
-            self._is_changed = True
-            on_merge(result, together, place, others)
+            if together != [result]:  # else a window holds the new one already
+                self._merge(result, together, on_merge)
         if not has_joined:
-            places[window] = window
-            self._is_changed = True
+            self._put(window, window)
         return found
+
+    def _merge(self, result: Any, together: list[Any], on_merge: OnMerge) -> None:
+        place, *others = [self._places.pop(each) for each in together]
+        self._put(result, place)
+        on_merge(result, together, place, others)
+
+    def _put(self, window: Any, place: Any) -> None:
+        self._places[window] = place
+        self._is_changed = self.has_grown = True

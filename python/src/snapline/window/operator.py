@@ -9,7 +9,7 @@ from typing import Any
 from snapline.functions.context import EVENT, PROCESSING, Context, RuntimeContext
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
-from snapline.state.cursor import NEVER
+from snapline.state.cursor import BEFORE_ALL, NEVER
 from snapline.state.row import Row
 from snapline.window.assigner import MergingWindowAssigner, WindowAssigner
 from snapline.window.contents import Contents
@@ -17,7 +17,7 @@ from snapline.window.contexts import AssignerContext, FiringContext, TriggerCall
 from snapline.window.firing import Firing
 from snapline.window.keys import WindowKeys
 from snapline.window.merging import MergingWindowSet
-from snapline.window.timers import EndTimers, MappedTimers, SetTimers, WindowTimers
+from snapline.window.timers import EndTimers, FollowingTimers, MappedTimers, SetTimers, WindowTimers
 from snapline.window.trigger import Trigger, TriggerResult
 from snapline.window.windows import Window
 
@@ -54,6 +54,8 @@ class WindowOperator(KeyedProcessFunction):
         self._contents, self._firing = self._windowing.contents, self._windowing.firing
         self._lateness, self._late_output = self._windowing.lateness, self._windowing.late_output
         self._by_event_time = assigner.is_event_time()
+        self._is_in_rows: bool | None = None
+        self._rests = trigger.rests
         self._domain = EVENT if self._by_event_time else PROCESSING
         keys = WindowKeys.of(assigner.window_type)
         self._key = keys.key
@@ -81,7 +83,8 @@ class WindowOperator(KeyedProcessFunction):
     def _timers_of(self, assigner: WindowAssigner[Any], trigger: Trigger, keys: WindowKeys) -> WindowTimers:
         if trigger.timers != "any":
             if self._merging is not None:
-                return SetTimers(self._merging, self._lateness)
+                follow = trigger.rests is not None and not self._lateness and self._merging.merges_spans
+                return FollowingTimers(self._merging) if follow else SetTimers(self._merging, self._lateness)
             if type(assigner).window_that_ends is not WindowAssigner.window_that_ends:
                 return EndTimers(assigner, self._lateness)
         return MappedTimers(keys)
@@ -92,7 +95,9 @@ class WindowOperator(KeyedProcessFunction):
     # ---- rows
 
     def process_element(self, row: Row, ctx: Context) -> list[Any] | None:
-        self._enter(ctx, ctx.timer_service().watermark_before_rows())
+        if not self._is_in_rows:
+            self._is_in_rows = True
+            self._enter(ctx, ctx.timer_service().watermark_before_rows())
         timestamp = ctx.timestamp()
         windows = self._assigner.assign_windows(row, timestamp, self._assigner_context)
         out: list[Any] = []
@@ -100,10 +105,15 @@ class WindowOperator(KeyedProcessFunction):
             is_taken = self._add_merging(row, timestamp, windows, out)
         else:
             is_taken = False
+            add, resting = self._contents.add, self._resting
             for window in windows:
-                if not self._is_over(window):
-                    is_taken = True
-                    self._add(row, timestamp, window, window, out)
+                last = window.max_timestamp()
+                if last + self._lateness <= self._over:
+                    continue
+                is_taken = True
+                key = self._key(window)
+                if add(key, row) or last <= resting:
+                    self._added(row, timestamp, window, key, out)
         if not is_taken and self._is_late(timestamp):
             if self._late_output is None:
                 self._dropped.inc()
@@ -112,8 +122,12 @@ class WindowOperator(KeyedProcessFunction):
         return out or None
 
     def _enter(self, ctx: Context, watermark: int) -> None:
+        """Rows, or timers, come from now on: their times are the same for all."""
         service = ctx.timer_service()
-        self._watermark = watermark
+        # A window that ends by then is over: none is in processing time.
+        self._over = watermark if self._by_event_time else BEFORE_ALL
+        # A trigger that rests does so in windows that end after this.
+        self._resting = {None: NEVER, "always": BEFORE_ALL, "before the end": watermark}[self._rests]
         self._timers.service = service
         self._trigger_calls.enter(service.current_processing_time(), watermark)
         self._assigner_context.processing_time = service.current_processing_time()
@@ -121,50 +135,50 @@ class WindowOperator(KeyedProcessFunction):
 
     def _add_merging(self, row: Row, timestamp: int | None, windows: Collection[Window], out: list[Any]) -> bool:
         assert self._merging is not None
-        merging = self._merging.load()
+        merging, follow = self._merging.load(), self._timers.follow
         is_taken = False
         for window in windows:
             whole = merging.add(window, self._on_merge)
-            if self._is_over(whole):
+            last = whole.max_timestamp()
+            if last + self._lateness <= self._over:
                 merging.retire(whole)
                 continue
             is_taken = True
-            place = merging.place_of(whole)
-            assert place is not None
-            self._add(row, timestamp, whole, place, out)
+            key = self._key(merging.place_of(whole))
+            if self._contents.add(key, row) or (merging.has_grown and not follow) or last <= self._resting:
+                self._added(row, timestamp, whole, key, out)
         merging.save()
         return is_taken
 
     def _on_merge(self, result: Window, windows: Collection[Window], place: Window, others: Collection[Window]) -> None:
-        self._trigger_calls.on_merge(result, windows)
-        for window in windows:
-            if window != result:
-                self._trigger_calls.clear(window)
-                self._timers.delete(window, self._end_of(window), self._domain)
+        if not self._timers.follow:
+            self._trigger_calls.on_merge(result, windows)
+            for window in windows:
+                if window != result:
+                    self._trigger_calls.clear(window)
+                    self._timers.delete(window, self._end_of(window), self._domain)
         if others:
             self._contents.merge(self._key(place), [self._key(other) for other in others])
 
-    def _add(self, row: Row, timestamp: int | None, window: Window, place: Window, out: list[Any]) -> None:
-        key = self._key(place)
-        self._contents.add(key, row)
+    def _added(self, row: Row, timestamp: int | None, window: Window, key: Any, out: list[Any]) -> None:
+        """A row has come into a window, and the trigger has to know."""
         self._follow(self._trigger_calls.on_element(row, timestamp, window), window, key, out)
         self._timers.register(window, self._end_of(window), self._domain)
 
     def _end_of(self, window: Window) -> int:
         """The time at which the state of a window is deleted."""
         last = window.max_timestamp()
-        return min(last + self._lateness, NEVER) if self._by_event_time else last
-
-    def _is_over(self, window: Window) -> bool:
-        return self._by_event_time and self._end_of(window) <= self._watermark
+        return min(last + self._lateness, NEVER) if self._lateness else last
 
     def _is_late(self, timestamp: int | None) -> bool:
-        return self._by_event_time and timestamp is not None and timestamp + self._lateness <= self._watermark
+        return timestamp is not None and timestamp + self._lateness <= self._over
 
     # ---- timers
 
     def on_timer(self, timestamp: int, ctx: Context) -> list[Any] | None:
-        self._enter(ctx, ctx.timer_service().current_watermark())
+        if self._is_in_rows is not False:
+            self._is_in_rows = False
+            self._enter(ctx, ctx.timer_service().current_watermark())
         is_event = ctx.time_domain() == "event"
         domain = EVENT if is_event else PROCESSING
         if self._merging is not None:

@@ -25,6 +25,7 @@ class SessionWindowTimeGapExtractor(ABC):
 
 class _Sessions(MergingWindowAssigner[TimeWindow]):
     has_state = False
+    merges_spans = True
     _by_event_time: bool
 
     def __init__(self, gap: Span | SessionWindowTimeGapExtractor | Callable[[Any], Span]) -> None:

@@ -14,7 +14,6 @@ from snapline.state.folding_descriptors import AggregatingStateDescriptor, Reduc
 from snapline.state.form import ANY
 from snapline.state.list import ListState
 from snapline.state.map import MapState
-from snapline.state.namespaced import NamespacedMapState
 from snapline.state.reducing import AggregatingState, AggregatingStateOver, ReducingState, ReducingStateOver
 from snapline.state.value import ValueState
 
@@ -73,22 +72,22 @@ class KeyedStateStore(ABC):
 class GlobalStore(KeyedStateStore):
     """States of the key."""
 
-    def __init__(self, entries: MapState[str, Any]) -> None:
+    def __init__(self, entries: MapState[Any, Any]) -> None:
         self._entries = entries
 
     def _value(self, name: str) -> ValueState[Any]:
-        return _PickledValue(self._entries, name)
+        return _Pickled(self._entries, name)
 
 
 class WindowStore(KeyedStateStore):
-    """States of the window whose key ``namespace`` is."""
+    """States of the window whose key ``window`` is."""
 
-    def __init__(self, entries: NamespacedMapState[str, Any]) -> None:
+    def __init__(self, entries: MapState[Any, Any]) -> None:
         self._entries = entries
-        self.namespace: Any = None
+        self.window: Any = None
 
     def _value(self, name: str) -> ValueState[Any]:
-        return _WindowValue(self._entries, name, self.namespace)
+        return _Pickled(self._entries, (self.window, name))
 
     def merge(self, descriptor: StateDescriptor, target: Any, sources: Iterable[Any]) -> None:
         """Merges the states of the windows ``sources`` into that of ``target``, and deletes them.
@@ -107,16 +106,14 @@ class WindowStore(KeyedStateStore):
                 f"{descriptor.what} {descriptor.name} of windows that merge.",
                 "use a list, a reducing or an aggregating state.",
             )
-        name = descriptor.name
-        values = [_WindowValue(self._entries, name, source) for source in sources if source != target]
-        there = [value.value() for value in values]
-        for value in values:
-            value.clear()
-        whole = _WindowValue(self._entries, name, target)
+        whole = _Pickled(self._entries, (target, descriptor.name))
         merged = whole.value()
-        for each in there:
-            if each is not None:
-                merged = each if merged is None else merge(merged, each)
+        for source in sources:
+            value = _Pickled(self._entries, (source, descriptor.name))
+            there = value.value() if source != target else None
+            if there is not None:
+                value.clear()
+                merged = there if merged is None else merge(merged, there)
         whole.update(merged)
 
 
@@ -129,10 +126,10 @@ class NoWindowStore(KeyedStateStore):
         )
 
 
-class _PickledValue(ValueState[Any]):
+class _Pickled(ValueState[Any]):
     __slots__ = ("_entries", "_name")
 
-    def __init__(self, entries: MapState[str, Any], name: str) -> None:
+    def __init__(self, entries: MapState[Any, Any], name: Any) -> None:
         self._entries = entries
         self._name = name
 
@@ -147,28 +144,6 @@ class _PickledValue(ValueState[Any]):
 
     def clear(self) -> None:
         self._entries.remove(self._name)
-
-
-class _WindowValue(_PickledValue):
-    __slots__ = ("_namespace",)
-
-    _entries: NamespacedMapState[str, Any]
-
-    def __init__(self, entries: NamespacedMapState[str, Any], name: str, namespace: Any) -> None:
-        super().__init__(entries, name)
-        self._namespace = namespace
-
-    def value(self) -> Any:
-        self._entries.set_current_namespace(self._namespace)
-        return super().value()
-
-    def update(self, value: Any) -> None:
-        self._entries.set_current_namespace(self._namespace)
-        super().update(value)
-
-    def clear(self) -> None:
-        self._entries.set_current_namespace(self._namespace)
-        super().clear()
 
 
 class _PickledList(ListState[Any]):

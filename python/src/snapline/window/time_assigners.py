@@ -48,6 +48,9 @@ class _Tumbling(_OfTime):
     def __init__(self, size: Span, offset: Span = 0) -> None:
         self._size = millis_of(size, f"the size of {type(self).__name__}")
         self._offset = millis_of(offset, f"the offset of {type(self).__name__}", least=_LEAST)
+        # Rows that follow each other are mostly of one window.
+        self._start: int | None = None
+        self._last: Collection[TimeWindow] = ()
         if abs(self._offset) >= self._size:
             raise InvalidConfiguration(
                 f"{self!r}: the offset is not less than the size.",
@@ -62,9 +65,11 @@ class _Tumbling(_OfTime):
     def assign_windows(
         self, element: Any, timestamp: int | None, context: WindowAssignerContext
     ) -> Collection[TimeWindow]:
-        time = self._time(timestamp, context)
+        time = timestamp if self._by_event_time and timestamp is not None else self._time(timestamp, context)
         start = time - (time - self._offset) % self._size
-        return (TimeWindow(start, start + self._size),)
+        if start != self._start:
+            self._start, self._last = start, (TimeWindow(start, start + self._size),)
+        return self._last
 
     def window_that_ends(self, end: int) -> TimeWindow | None:
         return None if (end - self._offset) % self._size else TimeWindow(end - self._size, end)
@@ -91,6 +96,10 @@ class _Sliding(_OfTime):
         self._size = millis_of(size, f"the size of {name}")
         self._slide = millis_of(slide, f"the slide of {name}")
         self._offset = millis_of(offset, f"the offset of {name}", least=_LEAST)
+        # Times between two beginnings of windows are all in the same windows.
+        self._is_regular = self._size % self._slide == 0
+        self._start: int | None = None
+        self._last: Collection[TimeWindow] = ()
         if abs(self._offset) >= self._slide:
             raise InvalidConfiguration(
                 f"{self!r}: the offset is not less than the slide.",
@@ -107,7 +116,10 @@ class _Sliding(_OfTime):
     ) -> Collection[TimeWindow]:
         time, size, slide = self._time(timestamp, context), self._size, self._slide
         last = time - (time - self._offset) % slide
-        return [TimeWindow(start, start + size) for start in range(last, time - size, -slide)]
+        if last != self._start or not self._is_regular:
+            self._start = last
+            self._last = [TimeWindow(start, start + size) for start in range(last, time - size, -slide)]
+        return self._last
 
     def window_that_ends(self, end: int) -> TimeWindow | None:
         start = end - self._size

@@ -17,6 +17,7 @@ class EventTimeTrigger(Trigger):
 
     timers = "end"
     has_state = False
+    rests = "before the end"
 
     @staticmethod
     def create() -> EventTimeTrigger:
@@ -51,6 +52,7 @@ class ProcessingTimeTrigger(Trigger):
 
     timers = "end"
     has_state = False
+    rests = "always"
 
     @staticmethod
     def create() -> ProcessingTimeTrigger:

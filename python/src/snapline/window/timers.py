@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from snapline.functions.context import EVENT, RuntimeContext, TimerService
 from snapline.state.cursor import NEVER
@@ -21,9 +21,11 @@ class WindowTimers(ABC):
 
     Attributes:
         service: the timers of the key; set before anything else is called.
+        follow: whether a window that grows keeps its timer, which finds the new end by itself.
     """
 
     service: TimerService
+    follow: ClassVar[bool] = False
 
     def open(self, ctx: RuntimeContext) -> None:  # noqa: B027
         """Asks for state; most need none."""
@@ -82,6 +84,32 @@ class SetTimers(WindowTimers):
     def due(self, time: int, domain: int) -> Iterable[Window]:
         ends = (time, time - self._lateness)
         return [window for window in self._windows.windows if window.max_timestamp() in ends]
+
+
+class FollowingTimers(WindowTimers):
+    """The same where a window that has ended takes no more rows: a timer that comes too early moves to the end.
+
+    Every window has a timer at or before its end, and not before its start. A session that grows with every row would
+    take back a timer and set another each time.
+    """
+
+    follow = True
+
+    def __init__(self, windows: MergingWindowSet) -> None:
+        self._windows = windows
+
+    def delete(self, window: Window, time: int, domain: int) -> None:
+        return
+
+    def due(self, time: int, domain: int) -> Iterable[Window]:
+        ended: list[Any] = []
+        for window in self._windows.windows:
+            last = window.max_timestamp()
+            if last == time:
+                ended.append(window)
+            elif window.start <= time < last:
+                self.register(window, last, domain)
+        return ended
 
 
 class MappedTimers(WindowTimers):

@@ -12,6 +12,8 @@ from snapline.state.descriptors import StateDescriptor
 #: The timers a trigger sets: none, one at the last ms of a window, or any.
 Timers: TypeAlias = Literal["none", "end", "any"]
 
+Rest: TypeAlias = Literal["before the end", "always"]
+
 
 class TriggerResult(Enum):
     """What is done with a window: it is evaluated (fire), its contents are deleted (purge), both, or neither."""
@@ -86,10 +88,13 @@ class Trigger(ABC):
     Attributes:
         timers: the timers that it sets; windows whose trigger sets none but at their end need less state.
         has_state: whether it asks for state.
+        rests: when it has nothing to do with a row that is not the first of its window: before the watermark passes
+            the end of the window, always, or (None) never.
     """
 
     timers: ClassVar[Timers] = "any"
     has_state: ClassVar[bool] = True
+    rests: ClassVar[Rest | None] = None
 
     @abstractmethod
     def on_element(self, element: Any, timestamp: int | None, window: Any, ctx: TriggerContext) -> TriggerResult:

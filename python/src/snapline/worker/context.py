@@ -11,8 +11,9 @@ from snapline.functions.context import RuntimeContext
 from snapline.functions.metrics import MetricGroup
 from snapline.functions.recording import check_descriptor
 from snapline.state.cursor import BatchTime, Cursor
-from snapline.state.descriptors import StateDescriptor
-from snapline.state.handles import make_handle
+from snapline.state.descriptors import MapStateDescriptor, StateDescriptor
+from snapline.state.handles import make_handle, stored_map
+from snapline.state.map import MapState
 from snapline.state.spec import StateSpec
 from snapline.worker.remote_state import RemoteState
 
@@ -43,6 +44,14 @@ class TaskContext(RuntimeContext):
 
     def _state(self, descriptor: StateDescriptor, kind: type[StateDescriptor]) -> Any:
         check_descriptor(descriptor, kind)
+        state = self._declared(descriptor)
+        return make_handle(descriptor, state.spec, state.cache, self._cursor, self._time, self._zone)
+
+    def _stored_map(self, descriptor: MapStateDescriptor[Any, Any], *, values: bool = False) -> MapState[Any, Any]:
+        state = self._declared(descriptor)
+        return stored_map(state.spec, state.cache, self._cursor, self._zone, values)
+
+    def _declared(self, descriptor: StateDescriptor) -> RemoteState:
         if self._is_open:
             raise InvalidConfiguration(
                 f"state {descriptor.name} is asked for after open().", "ask for all states in open()."
@@ -53,7 +62,7 @@ class TaskContext(RuntimeContext):
                 f"open() asks for {descriptor!r} in a task, and did not on the driver.",
                 "let open() ask for the same states everywhere: they belong to the query.",
             )
-        return make_handle(descriptor, state.spec, state.cache, self._cursor, self._time, self._zone)
+        return state
 
     def get_metrics_group(self) -> MetricGroup:
         return self.metrics

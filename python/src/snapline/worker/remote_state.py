@@ -17,7 +17,16 @@ from snapline.state.spec import StateSpec
 from snapline.state.weight import average_weight
 from snapline.worker.decode import decoder
 from snapline.worker.encode import ColumnEncoder
-from snapline.worker.frames import CHANGES_PART, NOT_SENT_PART, STATE_PART, Frame, ToOperator, Transport, message_of
+from snapline.worker.frames import (
+    CHANGES_PART,
+    NOT_SENT_PART,
+    STATE_PART,
+    Frame,
+    ToOperator,
+    ToWorker,
+    Transport,
+    message_of,
+)
 from snapline.worker.pickles import kept_pickles, pickle_all
 from snapline.worker.pieces import pieces
 
@@ -60,10 +69,11 @@ class RemoteState:
         """Takes over the next ``count`` slots, and what the frame has of this state."""
         cache = self.cache
         batch = frame.batch(STATE_PART + self.index, self._schemas)
+        travels = self.spec.travels(with_timers=frame.kind == ToWorker.TIMERS)
         if isinstance(cache, MapCache):
-            cache.begin(count, self.spec.prefetch and self.spec.entry is None)
+            cache.begin(count, travels and self.spec.entry is None)
         elif isinstance(cache, ListCache):
-            cache.begin(count, self.spec.prefetch)
+            cache.begin(count, travels)
         elif batch is None:
             cache.load([None] * count, None)
         if batch is not None and (batch.num_rows or not isinstance(cache, (ListCache, MapCache))):

@@ -89,8 +89,12 @@ object KeyedSpec {
 
 /** One state of a keyed function, as the Python package declares it.
   *
+  * @param prefetch
+  *   whether it travels with the rows of a key
   * @param entry
   *   a map state's entries are looked up by this column of the rows, instead of the map being read whole
+  * @param prefetchForTimers
+  *   whether it travels with the timers of a key
   */
 final case class StateSpec(
     name: String,
@@ -100,7 +104,8 @@ final case class StateSpec(
     ttl: Boolean,
     eventTimeTtl: Boolean,
     prefetch: Boolean,
-    entry: Option[String]
+    entry: Option[String],
+    prefetchForTimers: Boolean = true
 ) {
 
   /** Spark keeps a value in a row of its fields, and what is not a struct in a field named value. */
@@ -145,8 +150,9 @@ object StateSpec {
       dataType(json \ "type"),
       json \ "ttl" == JBool(true),
       text("ttl_time").contains("event"),
-      json \ "prefetch" != JBool(false),
-      text("entry")
+      json \ "prefetch" != JBool(false) && json \ "prefetch" != JString("timers"),
+      text("entry"),
+      json \ "prefetch" != JBool(false)
     )
   }
 

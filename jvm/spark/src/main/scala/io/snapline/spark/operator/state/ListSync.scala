@@ -26,7 +26,7 @@ final class ListSync(index: Int, spec: StateSpec, access: StateAccess)
   private val toStore = storedValue(2)
   private val pages = mutable.Map.empty[Long, Iterator[UnsafeRow]]
 
-  override def lookUp(begun: NewKeys, rows: Int, budget: ByteBudget): Int = if (spec.prefetch) {
+  override def lookUp(begun: NewKeys, rows: Int, budget: ByteBudget): Int = if (travels(access)) {
     var slot = begun.first
     var fits = true
     while (fits && slot < begun.until) {
@@ -54,7 +54,7 @@ final class ListSync(index: Int, spec: StateSpec, access: StateAccess)
     if (fits) rows else begun.rowOf(slot)
   } else rows
 
-  override def send(begun: NewKeys, rows: Int, frame: FrameBuilder): Unit = if (spec.prefetch) {
+  override def send(begun: NewKeys, rows: Int, frame: FrameBuilder): Unit = if (travels(access)) {
     writer.flushFirst(writer.rowsBelow(begun.until), frame)
     notSent.flushFirst(notSent.rowsBelow(begun.until), frame)
   }

@@ -102,7 +102,7 @@ final class MapSync(index: Int, spec: StateSpec, access: StateAccess)
 
   override def lookUp(begun: NewKeys, rows: Int, budget: ByteBudget): Int =
     if (spec.entry.isDefined) lookUpPairs(rows, budget)
-    else if (spec.prefetch) {
+    else if (travels(access)) {
       var slot = begun.first
       while (slot < begun.until && lookUpWhole(slot, slot == begun.first, budget)) slot += 1
       if (slot == begun.until) rows else begun.rowOf(slot)
@@ -113,7 +113,7 @@ final class MapSync(index: Int, spec: StateSpec, access: StateAccess)
       newPairs.cut(rows)
       writer.flushFirst(newPairs.until - newPairs.first, frame)
       newPairs.pass()
-    } else if (spec.prefetch) {
+    } else if (travels(access)) {
       writer.flushFirst(writer.rowsBelow(begun.until), frame)
       notSent.flushFirst(notSent.rowsBelow(begun.until), frame)
     }

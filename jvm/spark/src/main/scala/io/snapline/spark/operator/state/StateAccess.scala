@@ -28,6 +28,10 @@ final class StateAccess(
     val counts: ChangeCounts,
     val pageBytes: Long = WorkerLimits.MostBytes
 ) {
+
+  /** Whether keys begin with timers now, and not with rows. */
+  var atTimers: Boolean = false
+
   def writer(id: Int, schema: StructType): PartWriter = new PartWriter(id, schemaOf(schema), allocator)
 
   def reader(id: Int, schema: StructType): PartReader = new PartReader(id, schemaOf(schema), allocator)

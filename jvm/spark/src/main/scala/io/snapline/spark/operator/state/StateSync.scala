@@ -15,6 +15,10 @@ abstract class StateSync(val index: Int, val spec: StateSpec) {
   def sent: StructType
   def changed: StructType
 
+  /** Whether the state travels with what begins now. */
+  protected final def travels(access: StateAccess): Boolean =
+    if (access.atTimers) spec.prefetchForTimers else spec.prefetch
+
   /** Reads the state of what a chunk begins, as far as the budget goes, and always that of one. Gives the row before
     * which everything is there: `rows`, if nothing was left out.
     */

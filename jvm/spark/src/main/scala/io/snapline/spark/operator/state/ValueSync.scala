@@ -25,7 +25,7 @@ final class ValueSync(index: Int, spec: StateSpec, access: StateAccess)
   private val ahead = new ReadAhead
   private val absent = new GenericInternalRow(sent.length)
 
-  override def lookUp(begun: NewKeys, rows: Int, budget: ByteBudget): Int = if (spec.prefetch) {
+  override def lookUp(begun: NewKeys, rows: Int, budget: ByteBudget): Int = if (travels(access)) {
     var slot = begun.first
     var fits = true
     while (fits && slot < begun.until) {
@@ -58,7 +58,7 @@ final class ValueSync(index: Int, spec: StateSpec, access: StateAccess)
     }
 
   override def send(begun: NewKeys, rows: Int, frame: FrameBuilder): Unit =
-    if (spec.prefetch) writer.flushFirst(begun.until - begun.first, frame)
+    if (travels(access)) writer.flushFirst(begun.until - begun.first, frame)
 
   override def describe(frame: FrameBuilder): Unit = writer.describe(frame)
 

@@ -142,10 +142,12 @@ final class ChunkFeed(
       timerWriter.write(row)
     }
     val frame = new FrameBuilder(WorkerFrame.Timers)
+    access.atTimers = true
     val kept = readState(round.timers.length)
     val sent = if (kept < round.timers.length) round.first(kept) else round
     timerWriter.flushFirst(kept, frame)
     addState(frame, kept)
+    access.atTimers = false
     val meta = Feed.meta(first = 0, end = true) ~ ("due_event_ms" -> due._1) ~ ("due_processing_ms" -> due._2) ~
       ("through" -> sent.through)
     (frame, meta, sent)
