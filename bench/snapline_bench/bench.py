@@ -30,6 +30,7 @@ from snapline_bench import (
     slow,
     soak,
     tab,
+    windows,
     workers,
 )
 from snapline_bench.goal import Goal
@@ -114,6 +115,24 @@ KEYED = (
     keyed_bench("keyed-many", keyed.MANY, keyed.MANY_GOALS),
     keyed_bench("keyed-map", keyed.MAP, keyed.MAP_GOALS),
 )
+
+
+def windows_bench(name: str, sizes: windows.Sizes) -> Bench:
+    return Bench(
+        name,
+        windows.measure,
+        asdict(sizes),
+        asdict(replace(sizes, warm_up=2, batches=4)),
+        windows.REPS,
+        windows.FIGURES,
+        (),
+        windows.GOALS,
+        windows.NAMES,
+        windows.choose,
+    )
+
+
+WINDOWS = (windows_bench("windows-few", windows.FEW), windows_bench("windows-many", windows.MANY))
 EVICTION = bench_of("eviction", eviction)
 LATENCY = bench_of("keyed-latency", latency)
 WORKERS = bench_of("keyed-memory", workers)
@@ -138,6 +157,7 @@ BENCHES = {
         RESTART,
         EVICTION,
         *KEYED,
+        *WINDOWS,
         LATENCY,
         WORKERS,
         LOCAL_FILES,

@@ -98,6 +98,34 @@ class TimedEvents:
 
 
 @dataclass(frozen=True)
+class WindowEvents:
+    """(key, value, time): keys drawn at random; the times of a batch lie within `seconds`, those of the next behind."""
+
+    rows: int
+    keys: int
+    batches: int
+    seconds: float
+    seed: int = 9
+
+    def name(self) -> str:
+        return f"windows-{self.rows}x{self.batches}-{self.keys}-{self.seconds:g}-{self.seed}"
+
+    def tables(self) -> Iterator[pa.Table]:
+        draw = np.random.default_rng(self.seed)
+        length = int(self.seconds * 1_000_000)
+        for number in range(self.batches):
+            begin = FIRST_TIME * 1_000_000 + number * length
+            times = np.sort(draw.integers(begin, begin + length, self.rows))
+            yield pa.table(
+                {
+                    "key": pa.array(draw.integers(0, self.keys, self.rows)),
+                    "value": pa.array(draw.integers(0, 1000, self.rows)),
+                    "time": pa.array(times, pa.timestamp("us", tz="UTC")),
+                }
+            )
+
+
+@dataclass(frozen=True)
 class LoadedEvents:
     """(key, value): every key once, in batches of `chunk`; then `batches` of `rows` each, with keys drawn at random."""
 
@@ -153,7 +181,7 @@ def update_table(keys: Sequence[int], seq: int, payload: int, draw: random.Rando
 
 
 def prepare(
-    events: SumEvents | KeyedEvents | KeyRange | LoadedEvents | TimedEvents | UpdateEvents, data: Path
+    events: SumEvents | KeyedEvents | KeyRange | LoadedEvents | TimedEvents | UpdateEvents | WindowEvents, data: Path
 ) -> list[Path]:
     """The folders of the batches, in order; made now if they are not there yet."""
     folder = data / events.name()

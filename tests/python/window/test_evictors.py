@@ -38,7 +38,7 @@ def test_rows_are_evicted(evictor: Evictor, expected: list[list[int]]) -> None:
         for row, values in zip(rows(("a", 1, 0), ("a", 2, 5), ("a", 7, 14), ("a", 8, 24)), expected, strict=True):
             assert [each.vs for each in harness.process_batch([row])] == [values]
         stored = harness.state("window-contents", "a")
-        assert len(stored) == 2, "evicted rows are in the state"
+        assert sum(map(len, stored.values())) == 2, "evicted rows are in the state"
 
 
 def test_an_aggregate_over_what_is_left() -> None:

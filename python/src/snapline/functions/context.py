@@ -22,6 +22,7 @@ from snapline.state.list import ListState
 from snapline.state.map import MapState
 from snapline.state.python_types import Acc, In, K, Out, T, V
 from snapline.state.reducing import AggregatingState, ReducingState
+from snapline.state.stored_map import StoredMap
 from snapline.state.value import ValueState
 
 EVENT, PROCESSING = 0, 1
@@ -36,7 +37,7 @@ class RuntimeContext(ABC):
         """The handle of a state; the kind is what the method called is for."""
 
     @abstractmethod
-    def _stored_map(self, descriptor: MapStateDescriptor[Any, Any], *, values: bool = False) -> MapState[Any, Any]:
+    def _stored_map(self, descriptor: MapStateDescriptor[Any, Any], *, values: bool = False) -> StoredMap:
         """A map for Snapline's own functions, which give its keys as the store has them; ``values``: these too."""
 
     def get_state(self, descriptor: ValueStateDescriptor[T]) -> ValueState[T]:

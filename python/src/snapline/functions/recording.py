@@ -8,7 +8,7 @@ from snapline.errors import InvalidConfiguration
 from snapline.functions.context import RuntimeContext
 from snapline.functions.metrics import MetricGroup
 from snapline.state.descriptors import MapStateDescriptor, StateDescriptor
-from snapline.state.map import MapState
+from snapline.state.stored_map import StoredMap
 
 
 class RecordingContext(RuntimeContext):
@@ -33,7 +33,7 @@ class RecordingContext(RuntimeContext):
         self.descriptors[descriptor.name] = descriptor
         return _Handle(descriptor.name)
 
-    def _stored_map(self, descriptor: MapStateDescriptor[Any, Any], *, values: bool = False) -> MapState[Any, Any]:
+    def _stored_map(self, descriptor: MapStateDescriptor[Any, Any], *, values: bool = False) -> StoredMap:
         return self._state(descriptor, MapStateDescriptor)  # type: ignore[no-any-return]
 
     def get_metrics_group(self) -> MetricGroup:

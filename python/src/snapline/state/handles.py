@@ -81,7 +81,7 @@ def make_handle(
     raise InternalError(f"a descriptor {descriptor!r}.", "report it.")
 
 
-def stored_map(spec: StateSpec, cache: Cache, cursor: Cursor, zone: tzinfo | None, values: bool) -> MapState[Any, Any]:
+def stored_map(spec: StateSpec, cache: Cache, cursor: Cursor, zone: tzinfo | None, values: bool) -> StoredMap:
     """A map whose keys are given in the form of the store, and with ``values`` its values too."""
     value = form_of(spec.value, zone, f"the value of state {spec.name}", pickled=spec.pickled)
     if values:

@@ -38,3 +38,9 @@ class StoredMap(MapState[Any, Any]):
         elif key not in changed:
             changed.add(key)
             self._cache.grown += 1
+
+    def put_before(self, key: Any) -> Any:
+        """The value that was put in this epoch, as it is kept: it may be changed in place. None: none was."""
+        slot = self._cursor.slot
+        changed = self._changed[slot]
+        return self._entries[slot].get(key) if changed is not None and key in changed else None

@@ -6,14 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, StructType
 
 from snapline.functions.context import RuntimeContext
 from snapline.state.descriptors import MapStateDescriptor, Prefetch
-from snapline.state.map import MapState
+from snapline.state.stored_map import StoredMap
+from snapline.state.weight import average_weight
 from snapline.window.folding import Fold
 
 _CONTENTS, _COUNT = "window-contents", "window-count"
+#: Of a piece of the rows of a window.
+_MOST_ROWS, _MOST_BYTES = 1_000, 1 << 20
 
 
 class Contents(ABC):
@@ -47,7 +50,7 @@ class FoldedContents(Contents):
         self._fold = fold
 
     def open(self, ctx: RuntimeContext, window: str) -> None:
-        self._accumulators: MapState[Any, Any] = ctx._stored_map(
+        self._accumulators: StoredMap = ctx._stored_map(
             MapStateDescriptor[Any, Any](_CONTENTS, window, self._fold.type)
         )
         self._first, self._next = self._fold.first, self._fold.next
@@ -78,7 +81,9 @@ class FoldedContents(Contents):
 
 
 class RowContents(Contents):
-    """All rows of each window, numbered: one is added without the others being read or written.
+    """All rows of each window, in numbered pieces: rows are added without those before being read or written.
+
+    A piece has the rows of one epoch, or some of them.
 
     Args:
         row_type: of the rows.
@@ -91,25 +96,35 @@ class RowContents(Contents):
 
     def open(self, ctx: RuntimeContext, window: str) -> None:
         number = f"struct<window: {window}, number: long>"
+        pieces = MapStateDescriptor[Any, Any](_CONTENTS, number, ArrayType(self._row_type), prefetch=self._prefetch)
         # Rows come as the store keeps them.
-        self._rows: MapState[Any, Any] = ctx._stored_map(
-            MapStateDescriptor[Any, Any](_CONTENTS, number, self._row_type, prefetch=self._prefetch), values=True
-        )
-        self._counts: MapState[Any, Any] = ctx._stored_map(MapStateDescriptor[Any, Any](_COUNT, window, "long"))
+        self._pieces = ctx._stored_map(pieces, values=True)
+        self._counts = ctx._stored_map(MapStateDescriptor[Any, Any](_COUNT, window, "long"))
+        self._most = _MOST_ROWS
 
     def add(self, window: Any, row: Any) -> bool:
+        pieces = self._pieces
         count = self._counts.get(window) or 0
-        self._rows.put((window, count), row)
+        if count:
+            piece = pieces.put_before((window, count - 1))
+            if piece is not None and len(piece) < self._most:
+                piece.append(row)
+                return False
+        self._most = max(1, min(_MOST_ROWS, _MOST_BYTES // average_weight([row])))
+        pieces.put((window, count), [row])
         self._counts.put(window, count + 1)
         return count == 0
 
     def elements(self, window: Any) -> Sequence[Any] | None:
         count = self._counts.get(window) or 0
-        return list(self._rows.get_all([(window, i) for i in range(count)]).values()) if count else None
+        if not count:
+            return None
+        pieces = self._pieces.get_all([(window, number) for number in range(count)])
+        return [row for piece in pieces.values() for row in piece or ()]
 
     def clear(self, window: Any) -> None:
-        for i in range(self._counts.get(window) or 0):
-            self._rows.remove((window, i))
+        for number in range(self._counts.get(window) or 0):
+            self._pieces.remove((window, number))
         self._counts.remove(window)
 
     def replace(self, window: Any, rows: Sequence[Any]) -> None:

@@ -13,8 +13,8 @@ from snapline.functions.recording import check_descriptor
 from snapline.state.cursor import BatchTime, Cursor
 from snapline.state.descriptors import MapStateDescriptor, StateDescriptor
 from snapline.state.handles import make_handle, stored_map
-from snapline.state.map import MapState
 from snapline.state.spec import StateSpec
+from snapline.state.stored_map import StoredMap
 from snapline.worker.remote_state import RemoteState
 
 
@@ -47,7 +47,7 @@ class TaskContext(RuntimeContext):
         state = self._declared(descriptor)
         return make_handle(descriptor, state.spec, state.cache, self._cursor, self._time, self._zone)
 
-    def _stored_map(self, descriptor: MapStateDescriptor[Any, Any], *, values: bool = False) -> MapState[Any, Any]:
+    def _stored_map(self, descriptor: MapStateDescriptor[Any, Any], *, values: bool = False) -> StoredMap:
         state = self._declared(descriptor)
         return stored_map(state.spec, state.cache, self._cursor, self._zone, values)
 
