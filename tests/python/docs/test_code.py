@@ -9,7 +9,7 @@ import pytest
 from .pages import GUIDES, code
 
 FLIGHTS = "tailnum string, sched timestamp, dest string, dep_delay bigint"
-NEEDS_SPARK = re.compile(r"\b(spark|reports)\b|key_by|snapline\.process\(")
+NEEDS_SPARK = re.compile(r"\b(spark|reports|planes)\b|key_by|snapline\.process\(")
 
 
 @pytest.mark.parametrize("page", GUIDES)
@@ -28,7 +28,9 @@ def test_there_is_code():
     assert sum(len(code(page, "python")) for page in GUIDES) > 40
 
 
-@pytest.mark.parametrize("page", ["docs/keyed-state.md", "docs/operator-state.md", "docs/tutorial.md"])
+@pytest.mark.parametrize(
+    "page", ["docs/keyed-state.md", "docs/operator-state.md", "docs/tutorial.md", "docs/windows.md"]
+)
 def test_what_needs_no_spark_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     imports = "from datetime import timedelta\nimport snapline\nfrom snapline import *"

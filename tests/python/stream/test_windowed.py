@@ -1,0 +1,220 @@
+"""Windows on streams of Spark, and what is refused of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import snapline
+from snapline import AggregateFunction
+from snapline.errors import InvalidConfiguration
+from snapline.state.ddl import parse_schema
+from snapline.testing.streams import SchemaStream
+from snapline.window import (
+    ContinuousProcessingTimeTrigger,
+    CountEvictor,
+    CountTrigger,
+    EventTimeSessionWindows,
+    GlobalWindows,
+    NeverTrigger,
+    ProcessWindowFunction,
+    PurgingTrigger,
+    Trigger,
+    TriggerResult,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+)
+
+from ..spark_session import open_session
+
+# Workers cannot import the tests.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+ROWS = "k string, v long, t timestamp"
+MINUTE = timedelta(minutes=1)
+NOON = datetime(2024, 3, 1, 12)
+
+
+class Values(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield key, sorted(row.v for row in elements)
+
+
+class WithoutMerge(AggregateFunction[Any, Any, Any]):
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: Any, accumulator: int) -> int:
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+
+class Own(Trigger):
+    def on_element(self, element: Any, timestamp: int | None, window: Any, ctx: Any) -> TriggerResult:
+        return TriggerResult.FIRE
+
+    on_event_time = on_processing_time = lambda self, time, window, ctx: TriggerResult.CONTINUE
+
+    def clear(self, window: Any, ctx: Any) -> None: ...
+
+
+class Async(ProcessWindowFunction):
+    async def process(self, key: Any, context: Any, elements: Any) -> Any:  # type: ignore[override]
+        return None
+
+
+def stream(event_time: str | None = "t") -> Any:
+    return SchemaStream(parse_schema(ROWS, "rows"), ["k"], event_time)
+
+
+TUMBLING, SESSIONS = TumblingEventTimeWindows.of(MINUTE), EventTimeSessionWindows.with_gap(MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: stream(None).window(TUMBLING), "goes by the time of the rows, and no column is that"),
+        (lambda: stream().window(TumblingEventTimeWindows), "the class itself"),
+        (lambda: stream().window(TUMBLING).trigger(CountTrigger), "the trigger"),
+        (lambda: stream().window(TUMBLING).evictor(5), "the evictor"),
+        (lambda: stream().window(SESSIONS).trigger(Own()), "whose windows merge"),
+        (lambda: stream().window(SESSIONS).trigger(PurgingTrigger.of(Own())), "whose windows merge"),
+        (lambda: stream().window(GlobalWindows()).sum("v"), "never fires"),
+        (lambda: stream().window(TUMBLING).trigger(NeverTrigger()), "never fires"),
+        (
+            lambda: stream().window(GlobalWindows()).trigger(CountTrigger.of(2)).process(Values(), "k string"),
+            "kept for ever",
+        ),
+        (
+            lambda: (
+                stream()
+                .window(GlobalWindows())
+                .trigger(ContinuousProcessingTimeTrigger.of(9))
+                .process(Values(), "k string")
+            ),
+            "kept for ever",
+        ),
+        (lambda: stream().window(TUMBLING).allowed_lateness(-1), "the allowed lateness is -1 ms"),
+        (
+            lambda: stream().window(TumblingProcessingTimeWindows.of(MINUTE)).allowed_lateness(MINUTE),
+            "do not go by the time of the rows",
+        ),
+        (
+            lambda: stream().window(SESSIONS).aggregate(WithoutMerge(), output_type="n long", accumulator_type="long"),
+            r"no merge\(\)",
+        ),
+        (
+            lambda: stream().window(TUMBLING).aggregate(Values(), output_type="n long", accumulator_type="long"),
+            "subclass",
+        ),
+        (lambda: stream().window(TUMBLING).aggregate(WithoutMerge(), accumulator_type="long"), "no output_type"),
+        (lambda: stream().window(TUMBLING).reduce(5), "a reduce function 5"),
+        (lambda: stream().window(TUMBLING).process(Values, "k string"), "the class itself"),
+        (lambda: stream().window(TUMBLING).process(Async(), "k string"), "is an async function"),
+        (lambda: stream().window(TUMBLING).sum("w"), "no column"),
+        (lambda: stream().count_window(2).sum("v", with_window=True), "have no start and end"),
+        (lambda: stream().count_window(0), "the size of a count window"),
+    ],
+)
+def test_windows_that_cannot_be(build: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InvalidConfiguration, match=message):
+        build()
+
+
+def test_what_bounds_the_state_of_a_global_window() -> None:
+    windows = stream().window(GlobalWindows()).trigger(CountTrigger.of(2))
+    windows.sum("v")
+    windows.evictor(CountEvictor.of(5)).process(Values(), "k string, vs array<long>")
+    stream().window(GlobalWindows()).trigger(PurgingTrigger.of(CountTrigger.of(2))).process(Values(), "k string")
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    session = open_session("windowed")
+    yield session
+    session.stop()
+
+
+def minutes(*rows: tuple[str, int, int]) -> list[tuple[str, int, datetime]]:
+    return [(key, value, NOON + minute * MINUTE) for key, value, minute in rows]
+
+
+def test_a_bounded_table_fires_all_windows(spark: SparkSession) -> None:
+    rows = spark.createDataFrame(minutes(("a", 1, 0), ("b", 2, 1), ("a", 3, 4), ("a", 4, 6)), ROWS)
+    windows = snapline.key_by(rows, "k").window(TumblingEventTimeWindows.of(5 * MINUTE), event_time="t")
+    found = windows.sum("v", with_window=True).select("k", "v", "window_start").collect()
+    assert {tuple(row) for row in found} == {
+        ("a", 4, NOON),
+        ("b", 2, NOON),
+        ("a", 4, NOON + 5 * MINUTE),
+    }
+    assert snapline.key_by(rows, "k").count_window(3).sum("v").select("k", "v").collect() == [("a", 8)]
+
+
+def test_a_query_goes_on_at_another_parallelism(spark: SparkSession, tmp_path: Path) -> None:
+    """State, timers and watermark of windows are in a savepoint, and rescaled with it."""
+    source, savepoint = tmp_path / "source", tmp_path / "savepoint"
+    batches = [
+        minutes(*[(f"k{i % 7}", i, i % 4) for i in range(40)]),
+        minutes(*[(f"k{i % 7}", i, 3 + i % 4) for i in range(40)]),
+        minutes(*[(f"k{i % 7}", i, 1 + i % 9) for i in range(40)]),
+        minutes(("k0", 0, 60), ("k0", 0, 1)),
+    ]
+    found: list[tuple[Any, ...]] = []
+    late: list[tuple[Any, ...]] = []
+
+    def collect(batch: DataFrame, _: int) -> None:
+        batch.persist()
+        found.extend(tuple(row) for row in snapline.main_output(batch).collect())
+        late.extend(tuple(row) for row in snapline.side_output(batch, "late").collect())
+        batch.unpersist()
+
+    def run(checkpoint: Path, rows: list[Any]) -> None:
+        spark.createDataFrame(rows, ROWS).coalesce(1).write.mode("append").parquet(str(source))
+        frame = spark.readStream.schema(ROWS).parquet(str(source)).withWatermark("t", "1 minute")
+        windows = snapline.key_by(frame, "k").window(TumblingEventTimeWindows.of(2 * MINUTE))
+        windows = windows.allowed_lateness(MINUTE).side_output_late_data("late")
+        result = windows.process(Values(), "k string, vs array<long>")
+        writer = result.writeStream.outputMode("append").option("checkpointLocation", str(checkpoint))
+        query = writer.foreachBatch(collect).trigger(availableNow=True).start()
+        query.awaitTermination()
+
+    run(tmp_path / "first", batches[0])
+    run(tmp_path / "first", batches[1])
+    snapline.create_savepoint(spark, str(tmp_path / "first"), str(savepoint))
+    snapline.restore_savepoint(spark, str(savepoint), str(tmp_path / "second"), parallelism=5)
+    run(tmp_path / "second", batches[2])
+    run(tmp_path / "second", batches[3])
+    rescaled, rescaled_late = sorted(found), sorted(late)
+    found.clear()
+    late.clear()
+    source = tmp_path / "again"
+    for rows in batches:
+        run(tmp_path / "whole", rows)
+    assert rescaled == sorted(found)
+    assert rescaled_late == sorted(late)
+    assert len(late) > 1
+    assert sum(len(values) for _, values in found) > 100
+
+
+def test_the_state_can_be_read(spark: SparkSession, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    spark.createDataFrame(minutes(("a", 1, 0), ("a", 2, 1)), ROWS).coalesce(1).write.parquet(str(source))
+    frame = spark.readStream.schema(ROWS).parquet(str(source)).withWatermark("t", "1 minute")
+    result = snapline.key_by(frame, "k").window(TumblingEventTimeWindows.of(5 * MINUTE)).sum("v")
+    writer = result.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    state = spark.read.format("statestore").option("stateVarName", "window-contents").load(str(tmp_path / "checkpoint"))
+    start = F.timestamp_millis(F.col("user_map_key.start"))
+    row = state.select("key.k", start, "user_map_value.v").collect()
+    assert [tuple(each) for each in row] == [("a", NOON, 3)]
