@@ -18,16 +18,21 @@ from snapline.settings.backends import (
 if TYPE_CHECKING:
     from snapline import inspect as inspect
     from snapline import testing as testing
+    from snapline import window as window
     from snapline.functions import (
         ArrowState,
         BroadcastContext,
         BroadcastProcessFunction,
         CheckpointedFunction,
+        CoFlatMapFunction,
+        CoMapFunction,
         Context,
+        CoProcessFunction,
         FunctionFailed,
         FunctionInitializationContext,
         FunctionSnapshotContext,
         KeyedBroadcastProcessFunction,
+        KeyedCoProcessFunction,
         KeyedProcessFunction,
         OperatorStateStore,
         OutputTag,
@@ -83,7 +88,9 @@ if TYPE_CHECKING:
     from snapline.stream import (
         BroadcastConnectedStream,
         BroadcastStream,
+        ConnectedStreams,
         KeyedStream,
+        WindowedStream,
         broadcast,
         connect,
         key_by,
@@ -109,6 +116,10 @@ __all__ = [
     "CheckpointListener",
     "CheckpointedFunction",
     "CheckpointingMode",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
+    "ConnectedStreams",
     "Context",
     "EmbeddedRocksDBStateBackend",
     "ExponentialDelayRestart",
@@ -121,6 +132,7 @@ __all__ = [
     "HashMapStateBackend",
     "JobManagerCheckpointStorage",
     "KeyedBroadcastProcessFunction",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStream",
     "ListState",
@@ -151,6 +163,7 @@ __all__ = [
     "UpdateType",
     "ValueState",
     "ValueStateDescriptor",
+    "WindowedStream",
     "__version__",
     "broadcast",
     "configure",
@@ -172,7 +185,7 @@ __all__ = [
 
 # Rooms that are used by their own names, as in `snapline.inspect.open(path)`. They are not in __all__: Python has an
 # `inspect` too.
-_ROOMS = ("inspect", "testing")
+_ROOMS = ("inspect", "testing", "window")
 
 
 def __getattr__(name: str) -> Any:

@@ -61,6 +61,7 @@ def test_the_result_has_the_columns_and_a_nullable_struct_per_side_output() -> N
         "parallelism": None,
         "metrics": [],
         "late_output": "late",
+        "takes_late_rows": False,
         "side_outputs": ["odd", "late"],
         "event_time": "at",
         "output_event_time": None,

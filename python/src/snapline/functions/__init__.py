@@ -13,6 +13,12 @@ from snapline.functions.errors import FunctionFailed
 from snapline.functions.metrics import Counter, MetricGroup
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
+from snapline.functions.two_inputs import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedCoProcessFunction,
+)
 from snapline.functions.unkeyed import BroadcastProcessFunction, ProcessFunction
 
 __all__ = [
@@ -20,12 +26,16 @@ __all__ = [
     "BroadcastContext",
     "BroadcastProcessFunction",
     "CheckpointedFunction",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
     "Context",
     "Counter",
     "FunctionFailed",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
     "KeyedBroadcastProcessFunction",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "MetricGroup",
     "OperatorStateStore",

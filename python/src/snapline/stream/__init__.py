@@ -1,14 +1,18 @@
 """Streams with keys and without, and broadcast streams."""
 
 from snapline.stream.broadcasting import BroadcastStream, broadcast
+from snapline.stream.connected import ConnectedStreams
 from snapline.stream.keyed import KeyedStream, key_by
 from snapline.stream.process import BroadcastConnectedStream, connect, process
 from snapline.stream.splitting import main_output, side_output
+from snapline.stream.windowed import WindowedStream
 
 __all__ = [
     "BroadcastConnectedStream",
     "BroadcastStream",
+    "ConnectedStreams",
     "KeyedStream",
+    "WindowedStream",
     "broadcast",
     "connect",
     "key_by",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, overload
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
@@ -17,11 +17,13 @@ from snapline.state.ddl import parse_schema
 from snapline.state.types import StateType, check_order
 from snapline.stream.broadcasting import BroadcastStream
 from snapline.stream.columns import check_columns
+from snapline.stream.connected import ConnectedStreams
 from snapline.stream.folding import Emit, aggregation, reduction
 from snapline.stream.frame import check_frame
 from snapline.stream.planning import plan_process
 from snapline.stream.process import BroadcastConnectedStream
 from snapline.stream.result import plan_frame
+from snapline.stream.two_inputs import Side
 from snapline.stream.windowed import WindowedStream
 from snapline.window.assigner import WindowAssigner
 from snapline.window.counting import CountSlidingWindowAssigner, CountTumblingWindowAssigner
@@ -134,13 +136,23 @@ class KeyedStream:
             return self.window(CountTumblingWindowAssigner(size))
         return self.window(CountSlidingWindowAssigner(size, slide))
 
-    def connect(self, broadcast: BroadcastStream) -> BroadcastConnectedStream:
-        """The same stream beside one whose rows every partition sees.
+    @overload
+    def connect(self, other: BroadcastStream) -> BroadcastConnectedStream: ...
+    @overload
+    def connect(self, other: KeyedStream) -> ConnectedStreams: ...
+    def connect(self, other: BroadcastStream | KeyedStream) -> BroadcastConnectedStream | ConnectedStreams:
+        """The same stream beside another: one by keys of the same type, or one whose rows every partition sees.
 
         Raises:
-            InvalidConfiguration: it is none.
+            InvalidConfiguration: it is none, or the two do not fit.
         """
-        return BroadcastConnectedStream(self._df, self._keys, self._order, broadcast)
+        if isinstance(other, KeyedStream):
+            return ConnectedStreams(self._df, other._df, (self._side, other._side))
+        return BroadcastConnectedStream(self._df, self._keys, self._order, other)
+
+    @property
+    def _side(self) -> Side:
+        return Side.of(self.schema, self._keys, self._order, None)
 
     def reduce(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import overload
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -13,9 +14,11 @@ from snapline.functions.kind import FunctionKind
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.unkeyed import BroadcastProcessFunction, ProcessFunction
 from snapline.stream.broadcasting import BroadcastStream
+from snapline.stream.connected import ConnectedStreams
 from snapline.stream.frame import check_frame
 from snapline.stream.planning import plan_process
 from snapline.stream.result import plan_frame
+from snapline.stream.two_inputs import Side
 
 
 def process(
@@ -64,9 +67,17 @@ def process(
     return plan_frame(frame, (), (), plan)
 
 
-def connect(df: DataFrame, broadcast: BroadcastStream) -> BroadcastConnectedStream:
-    """A stream without a key beside a broadcast stream."""
-    return BroadcastConnectedStream(check_frame(df, "connect"), [], [], broadcast)
+@overload
+def connect(df: DataFrame, other: BroadcastStream) -> BroadcastConnectedStream: ...
+@overload
+def connect(df: DataFrame, other: DataFrame) -> ConnectedStreams: ...
+def connect(df: DataFrame, other: BroadcastStream | DataFrame) -> BroadcastConnectedStream | ConnectedStreams:
+    """A stream without a key beside a broadcast stream, or beside another without a key."""
+    frame = check_frame(df, "connect")
+    if not isinstance(other, DataFrame):
+        return BroadcastConnectedStream(frame, [], [], other)
+    second = check_frame(other, "connect")
+    return ConnectedStreams(frame, second, (Side.of(frame.schema, (), (), None), Side.of(second.schema, (), (), None)))
 
 
 class BroadcastConnectedStream:

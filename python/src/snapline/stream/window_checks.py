@@ -1,4 +1,4 @@
-"""What is refused of windows before a query starts."""
+"""Checks of windows before a query starts."""
 
 from __future__ import annotations
 

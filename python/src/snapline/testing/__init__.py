@@ -4,5 +4,6 @@ from snapline.stream.broadcasting import BroadcastInput
 from snapline.testing.bounds import Bounds
 from snapline.testing.harness import KeyedTestHarness, Snapshot
 from snapline.testing.process import ProcessTestHarness
+from snapline.testing.two_inputs import KeyedCoTestHarness
 
-__all__ = ["Bounds", "BroadcastInput", "KeyedTestHarness", "ProcessTestHarness", "Snapshot"]
+__all__ = ["Bounds", "BroadcastInput", "KeyedCoTestHarness", "KeyedTestHarness", "ProcessTestHarness", "Snapshot"]

@@ -1,4 +1,4 @@
-"""What window assigners are."""
+"""The base of window assigners."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ W = TypeVar("W", bound=Window)
 
 
 class WindowAssignerContext(ABC):
-    """What ``assign_windows`` is given."""
+    """The context of ``assign_windows``."""
 
     @abstractmethod
     def get_current_processing_time(self) -> int:

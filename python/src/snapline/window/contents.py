@@ -15,7 +15,7 @@ from snapline.state.weight import average_weight
 from snapline.window.folding import Fold
 
 _CONTENTS, _COUNT = "window-contents", "window-count"
-#: Of a piece of the rows of a window.
+#: Bounds of a piece of the rows of a window.
 _MOST_ROWS, _MOST_BYTES = 1_000, 1 << 20
 
 
@@ -32,7 +32,7 @@ class Contents(ABC):
 
     @abstractmethod
     def elements(self, window: Any) -> Sequence[Any] | None:
-        """What a window function is given; None: there is nothing in the window."""
+        """The elements for a window function; None: there is nothing in the window."""
 
     @abstractmethod
     def clear(self, window: Any) -> None:
@@ -86,7 +86,7 @@ class RowContents(Contents):
     A piece has the rows of one epoch, or some of them.
 
     Args:
-        row_type: of the rows.
+        row_type: the type of the rows.
         fires_by_time: the rows are looked at when a timer fires, and seldom otherwise.
     """
 

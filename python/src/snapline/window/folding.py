@@ -21,11 +21,11 @@ class Fold:
     """A function that folds rows into an accumulator.
 
     Attributes:
-        name: of the user's function.
-        type: of the accumulator.
+        name: the name of the user's function.
+        type: the type of the accumulator.
         first: from the first row to an accumulator.
         next: from a row and the accumulator of those before it to one of all.
-        result: of an accumulator.
+        result: from an accumulator to the result.
         merge: one accumulator of two, the older first.
     """
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from snapline.functions.context import RuntimeContext
+from snapline.functions.opened import Opened
 from snapline.functions.output_tag import OutputTag
 
 if TYPE_CHECKING:
@@ -41,15 +41,7 @@ class WindowContext(ABC):
         """Emits a row to a side output."""
 
 
-class _Opened:
-    def open(self, ctx: RuntimeContext) -> None:
-        """Asks for states of the key and for metrics; called once per task and micro-batch, and on the driver."""
-
-    def close(self) -> None:
-        """Gives back what ``open`` took."""
-
-
-class ProcessWindowFunction(_Opened, ABC):
+class ProcessWindowFunction(Opened, ABC):
     """A function of all rows of a window of a key."""
 
     #: PyFlink's name of the context.
@@ -70,7 +62,7 @@ class ProcessWindowFunction(_Opened, ABC):
         """Deletes the state of a window whose time is over."""
 
 
-class WindowFunction(_Opened, ABC):
+class WindowFunction(Opened, ABC):
     """A function of all rows of a window of a key, without a context."""
 
     @abstractmethod

@@ -37,7 +37,7 @@ class WindowKeys:
 
     @classmethod
     def of_one(cls, kind: str, key: Callable[[Any], Any], window: Callable[[Any], Any]) -> WindowKeys:
-        """Of a plain type."""
+        """Windows whose keys are of a plain type."""
 
         def unpack(flat: Sequence[Any]) -> dict[Any, Any]:
             windows = list(map(window, flat))

@@ -35,7 +35,7 @@ class MergingWindowSet:
         self.has_grown = False
 
     def open(self, ctx: RuntimeContext) -> None:
-        # Of each window the key, and that of its place: a list of plain values is taken and given at once.
+        # A list of plain values, in which the key of each window stands before that of its place, is taken at once.
         part = self._keys.part
         self._state: ValueState[Any] = ctx.get_state(ValueStateDescriptor[Any]("merging-window-set", f"array<{part}>"))
 

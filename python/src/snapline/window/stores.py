@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class KeyedStateStore(ABC):
-    """Gives states by their descriptors. What a state was given is what it gives back: its type is not looked at."""
+    """Gives states by their descriptors. A state gives back the object that it was given, whatever its type says."""
 
     @abstractmethod
     def _value(self, name: str) -> ValueState[Any]:

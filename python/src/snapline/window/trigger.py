@@ -1,4 +1,4 @@
-"""What triggers are: they say when a window is evaluated, and when it is cleared."""
+"""The base of triggers, which say when a window is evaluated and when it is cleared."""
 
 from __future__ import annotations
 
