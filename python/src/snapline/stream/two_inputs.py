@@ -161,14 +161,16 @@ def function_of_both(function: Any, kind: FunctionKind, at: int) -> KeyedProcess
         raise InvalidConfiguration(f"{function!r}, {what}.", f"give an object of a subclass of {base.__name__}.")
     methods = ("open", "close", "process_element1", "process_element2", "on_timer", "map1", "map2")
     check_synchronous_methods(function, (*methods, "flat_map1", "flat_map2"))
-    return _KeyedOfBoth(function, at) if kind.is_keyed else _OfBoth(function, at)
+    return _Keyed(function, at) if kind.is_keyed else _Unkeyed(function, at)
 
 
-class _OfBoth(ProcessFunction):
+class _Dispatch:
+    """Hands each row to the method for its input."""
+
     def __init__(self, function: Any, at: int) -> None:
         self._function = function
         self._at = at
-        self._shown_as = type(function).__name__
+        self._shown_as: str | None = type(function).__name__
         self.takes_late_rows = getattr(function, "takes_late_rows", False)
 
     def open(self, ctx: Any) -> None:
@@ -194,7 +196,11 @@ class _OfBoth(ProcessFunction):
         return self._two(row[self._at + 1], ctx)  # type: ignore[no-any-return]
 
 
-class _KeyedOfBoth(_OfBoth, KeyedProcessFunction):  # type: ignore[misc]
+class _Unkeyed(_Dispatch, ProcessFunction):
+    pass
+
+
+class _Keyed(_Dispatch, KeyedProcessFunction):
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
         return self._function.on_timer(timestamp, ctx)  # type: ignore[no-any-return]
 
