@@ -10,6 +10,7 @@ from snapline.functions.checkpointed import (
 )
 from snapline.functions.context import Context, RuntimeContext, TimerService
 from snapline.functions.errors import FunctionFailed
+from snapline.functions.join import JoinContext, ProcessJoinFunction
 from snapline.functions.metrics import Counter, MetricGroup
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
@@ -34,6 +35,7 @@ __all__ = [
     "FunctionFailed",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
+    "JoinContext",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
@@ -41,6 +43,7 @@ __all__ = [
     "OperatorStateStore",
     "OutputTag",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ReadOnlyContext",
     "RuntimeContext",
     "TimerService",

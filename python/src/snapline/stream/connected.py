@@ -25,7 +25,7 @@ class ConnectedStreams:
     def __init__(self, first: DataFrame, second: DataFrame, sides: tuple[Side, Side]) -> None:
         self._first = first
         self._second = second
-        self._inputs = TwoInputs(*sides)
+        self.inputs = TwoInputs(*sides)
 
     def process(
         self,
@@ -61,7 +61,7 @@ class ConnectedStreams:
         output_event_time: str | None,
         uid: str | None,
     ) -> DataFrame:
-        inputs = self._inputs
+        inputs = self.inputs
         kind = FunctionKind.KEYED if inputs.keys else FunctionKind.UNKEYED
         plan = plan_process(
             inputs.schema,

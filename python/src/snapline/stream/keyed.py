@@ -20,6 +20,7 @@ from snapline.stream.columns import check_columns
 from snapline.stream.connected import ConnectedStreams
 from snapline.stream.folding import Emit, aggregation, reduction
 from snapline.stream.frame import check_frame
+from snapline.stream.interval_join import IntervalJoin
 from snapline.stream.planning import plan_process
 from snapline.stream.process import BroadcastConnectedStream
 from snapline.stream.result import plan_frame
@@ -149,6 +150,14 @@ class KeyedStream:
         if isinstance(other, KeyedStream):
             return ConnectedStreams(self._df, other._df, (self._side, other._side))
         return BroadcastConnectedStream(self._df, self._keys, self._order, other)
+
+    def interval_join(self, other: KeyedStream) -> IntervalJoin:
+        """Joins the rows of each key with those of another stream, by how far apart their times are.
+
+        Raises:
+            InvalidConfiguration: the two do not fit, or rows have no time.
+        """
+        return IntervalJoin(self.connect(other))
 
     @property
     def _side(self) -> Side:

@@ -170,7 +170,7 @@ class _Dispatch:
     def __init__(self, function: Any, at: int) -> None:
         self._function = function
         self._at = at
-        self._shown_as: str | None = type(function).__name__
+        self._shown_as: str | None = getattr(function, "_shown_as", None) or type(function).__name__
         self.takes_late_rows = getattr(function, "takes_late_rows", False)
 
     def open(self, ctx: Any) -> None:
