@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         CoMapFunction,
         Context,
         CoProcessFunction,
+        FilterFunction,
+        FlatMapFunction,
         FunctionFailed,
         FunctionInitializationContext,
         FunctionSnapshotContext,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         KeyedBroadcastProcessFunction,
         KeyedCoProcessFunction,
         KeyedProcessFunction,
+        MapFunction,
         OperatorStateStore,
         OutputTag,
         ProcessFunction,
@@ -88,6 +91,7 @@ if TYPE_CHECKING:
         ValueStateDescriptor,
     )
     from snapline.stream import (
+        AllWindowedStream,
         BroadcastConnectedStream,
         BroadcastStream,
         ConnectedStreams,
@@ -98,6 +102,7 @@ if TYPE_CHECKING:
         key_by,
         main_output,
         side_output,
+        window_all,
     )
 
     # From its module, which has its name: through the room, mypy takes the one for the other.
@@ -108,6 +113,7 @@ __all__ = [
     "AggregateFunction",
     "AggregatingState",
     "AggregatingStateDescriptor",
+    "AllWindowedStream",
     "ArrowState",
     "BroadcastConnectedStream",
     "BroadcastContext",
@@ -127,7 +133,9 @@ __all__ = [
     "ExponentialDelayRestart",
     "FailureRateRestart",
     "FileSystemCheckpointStorage",
+    "FilterFunction",
     "FixedDelayRestart",
+    "FlatMapFunction",
     "FunctionFailed",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
@@ -140,6 +148,7 @@ __all__ = [
     "KeyedStream",
     "ListState",
     "ListStateDescriptor",
+    "MapFunction",
     "MapState",
     "MapStateDescriptor",
     "NoRestart",
@@ -183,6 +192,7 @@ __all__ = [
     "restore_savepoint",
     "side_output",
     "start",
+    "window_all",
     "write_savepoint",
 ]
 

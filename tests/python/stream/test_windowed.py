@@ -19,12 +19,14 @@ from snapline.errors import InvalidConfiguration
 from snapline.state.ddl import parse_schema
 from snapline.testing.streams import SchemaStream
 from snapline.window import (
+    AllWindowFunction,
     ContinuousProcessingTimeTrigger,
     CountEvictor,
     CountTrigger,
     EventTimeSessionWindows,
     GlobalWindows,
     NeverTrigger,
+    ProcessAllWindowFunction,
     ProcessWindowFunction,
     PurgingTrigger,
     Trigger,
@@ -159,6 +161,35 @@ def test_a_bounded_table_fires_all_windows(spark: SparkSession) -> None:
         ("a", 4, NOON + 5 * MINUTE),
     }
     assert snapline.key_by(rows, "k").count_window(3).sum("v").select("k", "v").collect() == [("a", 8)]
+
+
+class Everything(ProcessAllWindowFunction):
+    def process(self, context: Any, elements: Any) -> Any:
+        rows = list(elements)
+        assert rows[0].__fields__ == ("k", "v", "t")
+        yield context.window().end // 60_000 % 60, sorted(row.v for row in rows)
+
+
+class Ends(AllWindowFunction):
+    def apply(self, window: Any, inputs: Any) -> Any:
+        return [(window.end // 60_000 % 60, len(list(inputs)))]
+
+
+def test_windows_of_a_whole_stream(spark: SparkSession) -> None:
+    rows = spark.createDataFrame(minutes(("a", 1, 0), ("b", 2, 1), ("a", 3, 4), ("a", 4, 6)), ROWS)
+    windows = snapline.window_all(rows, TumblingEventTimeWindows.of(5 * MINUTE), event_time="t")
+    found = windows.process(Everything(), "minute long, vs array<long>").collect()
+    assert sorted(map(tuple, found)) == [(5, [1, 2, 3]), (10, [4])]
+    assert sorted(map(tuple, windows.apply(Ends(), "minute long, n long").collect())) == [(5, 3), (10, 1)]
+    summed = windows.sum("v", with_window=True)
+    assert summed.columns == ["k", "v", "t", "window_start", "window_end"]
+    assert sorted(row.v for row in summed.collect()) == [4, 6]
+    count = windows.aggregate(WithoutMerge(), output_type="n long", accumulator_type="long")
+    assert sorted(map(tuple, count.collect())) == [(1,), (3,)]
+    with pytest.raises(InvalidConfiguration, match="ProcessAllWindowFunction or AllWindowFunction"):
+        windows.process(Values(), "k string")  # type: ignore[arg-type]
+    with pytest.raises(InvalidConfiguration, match="ProcessWindowFunction or WindowFunction"):
+        stream().window(TUMBLING).process(Everything(), "k string")
 
 
 def test_a_query_goes_on_at_another_parallelism(spark: SparkSession, tmp_path: Path) -> None:

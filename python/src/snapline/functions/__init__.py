@@ -14,6 +14,7 @@ from snapline.functions.join import JoinContext, ProcessJoinFunction
 from snapline.functions.metrics import Counter, MetricGroup
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
+from snapline.functions.rich import FilterFunction, FlatMapFunction, MapFunction
 from snapline.functions.two_inputs import (
     CoFlatMapFunction,
     CoMapFunction,
@@ -32,6 +33,8 @@ __all__ = [
     "CoProcessFunction",
     "Context",
     "Counter",
+    "FilterFunction",
+    "FlatMapFunction",
     "FunctionFailed",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
@@ -39,6 +42,7 @@ __all__ = [
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
+    "MapFunction",
     "MetricGroup",
     "OperatorStateStore",
     "OutputTag",

@@ -1,5 +1,6 @@
 """Streams with keys and without, and broadcast streams."""
 
+from snapline.stream.all_windows import AllWindowedStream, window_all
 from snapline.stream.broadcasting import BroadcastStream, broadcast
 from snapline.stream.connected import ConnectedStreams
 from snapline.stream.keyed import KeyedStream, key_by
@@ -8,6 +9,7 @@ from snapline.stream.splitting import main_output, side_output
 from snapline.stream.windowed import WindowedStream
 
 __all__ = [
+    "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
     "ConnectedStreams",
@@ -19,4 +21,5 @@ __all__ = [
     "main_output",
     "process",
     "side_output",
+    "window_all",
 ]

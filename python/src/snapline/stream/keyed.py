@@ -12,18 +12,21 @@ from pyspark.sql.types import StructField, StructType
 from snapline.errors import InvalidConfiguration
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
+from snapline.functions.rich import FilterFunction, FlatMapFunction, MapFunction
 from snapline.state.aggregate import AggregateFunction, ReduceFunction
 from snapline.state.ddl import parse_schema
 from snapline.state.types import StateType, check_order
 from snapline.stream.broadcasting import BroadcastStream
 from snapline.stream.columns import check_columns
 from snapline.stream.connected import ConnectedStreams
+from snapline.stream.fields import Chosen, FieldReduce, Kept, Sum
 from snapline.stream.folding import Emit, aggregation, reduction
 from snapline.stream.frame import check_frame
 from snapline.stream.interval_join import IntervalJoin
 from snapline.stream.planning import plan_process
 from snapline.stream.process import BroadcastConnectedStream
 from snapline.stream.result import plan_frame
+from snapline.stream.rich import rich
 from snapline.stream.two_inputs import Side
 from snapline.stream.windowed import WindowedStream
 from snapline.window.assigner import WindowAssigner
@@ -118,6 +121,46 @@ class KeyedStream:
             uid=uid,
         )
         return plan_frame(self._df, self._keys, self._order, plan)
+
+    def map(
+        self, function: MapFunction | Callable[[Any], Any], schema: str | StructType, *, uid: str | None = None
+    ) -> DataFrame:
+        """One row of the output, or none, for each row. A MapFunction may ask for state of the key in ``open``."""
+        return self.process(rich(function, "map"), schema, uid=uid)
+
+    def flat_map(
+        self, function: FlatMapFunction | Callable[[Any], Any], schema: str | StructType, *, uid: str | None = None
+    ) -> DataFrame:
+        """Any number of rows of the output for each row, with state as of :meth:`map`."""
+        return self.process(rich(function, "flat_map"), schema, uid=uid)
+
+    def filter(self, function: FilterFunction | Callable[[Any], bool], *, uid: str | None = None) -> DataFrame:
+        """The rows that a function keeps, with state as of :meth:`map`."""
+        return self.process(rich(function, "filter"), self.schema, uid=uid)
+
+    def sum(self, field: str, *, emit: Emit = "per_element", uid: str | None = None) -> DataFrame:
+        """The first row of each key with the sum of a column so far; nulls are left out of it."""
+        return self._of_field(Sum, field, emit, uid)
+
+    def min(self, field: str, *, emit: Emit = "per_element", uid: str | None = None) -> DataFrame:
+        """The first row of each key with the least value of a column so far."""
+        return self._of_field(Kept.least, field, emit, uid)
+
+    def max(self, field: str, *, emit: Emit = "per_element", uid: str | None = None) -> DataFrame:
+        """The first row of each key with the greatest value of a column so far."""
+        return self._of_field(Kept.greatest, field, emit, uid)
+
+    def min_by(self, field: str, *, emit: Emit = "per_element", uid: str | None = None) -> DataFrame:
+        """The row of each key that has the least value of a column so far, of several the first."""
+        return self._of_field(Chosen.least, field, emit, uid)
+
+    def max_by(self, field: str, *, emit: Emit = "per_element", uid: str | None = None) -> DataFrame:
+        """The row of each key that has the greatest value of a column so far, of several the first."""
+        return self._of_field(Chosen.greatest, field, emit, uid)
+
+    def _of_field(self, make: Callable[[int], FieldReduce], field: str, emit: Emit, uid: str | None) -> DataFrame:
+        (name,) = check_columns(self.schema, [field], "a function of a column")
+        return self.reduce(make(self.schema.names.index(name)), emit=emit, uid=uid)
 
     def window(self, assigner: WindowAssigner[Any], *, event_time: str | None = None) -> WindowedStream:
         """Puts the rows of each key into windows.

@@ -8,7 +8,6 @@ from snapline.errors import InvalidConfiguration
 from snapline.functions.process import check_synchronous_methods
 from snapline.window.assigner import MergingWindowAssigner, WindowAssigner
 from snapline.window.count_triggers import CountTrigger, NeverTrigger, PurgingTrigger
-from snapline.window.functions import ProcessWindowFunction, WindowFunction
 from snapline.window.time_triggers import ContinuousProcessingTimeTrigger
 from snapline.window.trigger import Trigger
 from snapline.window.windows import GlobalWindow
@@ -60,14 +59,14 @@ def check_trigger(trigger: Trigger, assigner: WindowAssigner[Any], *, keeps_rows
         )
 
 
-def check_function(function: Any) -> None:
+def check_function(function: Any, bases: tuple[type[Any], ...]) -> None:
     """
     Raises:
         InvalidConfiguration: it is no function of a window.
     """
-    if not isinstance(function, (ProcessWindowFunction, WindowFunction)):
-        what = "the class itself" if isinstance(function, type) else "no function of a window"
+    if not isinstance(function, bases):
+        what = "the class itself" if isinstance(function, type) else "no function of such a window"
         raise InvalidConfiguration(
-            f"{function!r}, {what}.", "give an object of a subclass of ProcessWindowFunction or WindowFunction."
+            f"{function!r}, {what}.", f"give an object of a subclass of {' or '.join(base.__name__ for base in bases)}."
         )
     check_synchronous_methods(function, ("open", "close", "process", "apply", "clear"))

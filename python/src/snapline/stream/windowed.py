@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType, TimestampType
@@ -21,13 +21,21 @@ from snapline.stream.window_checks import check_function, check_trigger, check_w
 from snapline.window.assigner import WindowAssigner
 from snapline.window.contents import Contents, FoldedContents, RowContents
 from snapline.window.evictors import Evictor
-from snapline.window.firing import EvictingFiring, Firing, Output, OutputOfFunction, ResultOutput
+from snapline.window.firing import AnyWindowFunction, EvictingFiring, Firing, Output, OutputOfFunction, ResultOutput
 from snapline.window.folding import Fold, aggregating, reducing
-from snapline.window.functions import ProcessWindowFunction, WindowFunction
+from snapline.window.functions import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
 from snapline.window.operator import Windowing, WindowOperator
 from snapline.window.span import Span, millis_of
 from snapline.window.trigger import Trigger
 from snapline.window.windows import TimeWindow
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _WINDOW = (StructField("window_start", TimestampType()), StructField("window_end", TimestampType()))
 
@@ -65,7 +73,14 @@ class WindowedStream:
     """Rows by key and window; what ``KeyedStream.window`` gives.
 
     Rows are put into windows in the order of the stream: name one with ``order_by`` before ``window`` where it matters.
+
+    Attributes:
+        operator: the operator that the stream becomes.
+        functions: the classes of functions that a window may have.
     """
+
+    operator: ClassVar[type[WindowOperator]] = WindowOperator
+    functions: ClassVar[tuple[type[Any], ...]] = (ProcessWindowFunction, WindowFunction)
 
     def __init__(
         self, stream: Keyed, assigner: WindowAssigner[Any], event_time: str | None, options: _Options = _Options()
@@ -77,10 +92,10 @@ class WindowedStream:
         self._options = options
         check_windows(assigner, self._event_time)
 
-    def _with(self, **changes: Any) -> WindowedStream:
-        return WindowedStream(self._stream, self._assigner, self._event_time, replace(self._options, **changes))
+    def _with(self, **changes: Any) -> Self:
+        return type(self)(self._stream, self._assigner, self._event_time, replace(self._options, **changes))
 
-    def trigger(self, trigger: Trigger) -> WindowedStream:
+    def trigger(self, trigger: Trigger) -> Self:
         """Evaluates windows when this trigger says so, instead of that of the assigner.
 
         Raises:
@@ -89,7 +104,7 @@ class WindowedStream:
         check_trigger(trigger, self._assigner)
         return self._with(trigger=trigger)
 
-    def evictor(self, evictor: Evictor) -> WindowedStream:
+    def evictor(self, evictor: Evictor) -> Self:
         """Removes rows before or after a window is evaluated. All rows are kept then, also for an aggregate.
 
         Raises:
@@ -99,7 +114,7 @@ class WindowedStream:
             raise InvalidConfiguration(f"the evictor {evictor!r}.", "give one, as CountEvictor.of(10).")
         return self._with(evictor=evictor)
 
-    def allowed_lateness(self, time: Span) -> WindowedStream:
+    def allowed_lateness(self, time: Span) -> Self:
         """Keeps windows for so long after their end: a row that comes meanwhile evaluates its window once more.
 
         Raises:
@@ -113,7 +128,7 @@ class WindowedStream:
             )
         return self._with(lateness=lateness)
 
-    def side_output_late_data(self, output_tag: OutputTag | str) -> WindowedStream:
+    def side_output_late_data(self, output_tag: OutputTag | str) -> Self:
         """Emits rows that are too late for all their windows to this side output, with the columns of the input."""
         name = output_tag.name if isinstance(output_tag, OutputTag) else output_tag
         return self._with(late_output=OutputTag(name, self._rows))
@@ -123,7 +138,7 @@ class WindowedStream:
     def reduce(
         self,
         reduce_function: Callable[[Any, Any], Any] | ReduceFunction[Any],
-        window_function: ProcessWindowFunction | WindowFunction | None = None,
+        window_function: AnyWindowFunction | None = None,
         output_type: str | StructType | None = None,
         *,
         with_window: bool = False,
@@ -155,7 +170,7 @@ class WindowedStream:
     def aggregate(
         self,
         aggregate_function: AggregateFunction[Any, Any, Any],
-        window_function: ProcessWindowFunction | WindowFunction | None = None,
+        window_function: AnyWindowFunction | None = None,
         output_type: str | StructType | None = None,
         *,
         accumulator_type: StateType,
@@ -188,7 +203,7 @@ class WindowedStream:
 
     def process(
         self,
-        process_window_function: ProcessWindowFunction,
+        process_window_function: ProcessWindowFunction | ProcessAllWindowFunction,
         output_type: str | StructType,
         *,
         side_outputs: Sequence[OutputTag] = (),
@@ -201,7 +216,7 @@ class WindowedStream:
 
     def apply(
         self,
-        window_function: WindowFunction,
+        window_function: WindowFunction | AllWindowFunction,
         output_type: str | StructType,
         *,
         output_event_time: str | None = None,
@@ -240,9 +255,9 @@ class WindowedStream:
     # ---- the operator
 
     def _of_function(
-        self, function: ProcessWindowFunction | WindowFunction, output_type: str | StructType | None
+        self, function: AnyWindowFunction, output_type: str | StructType | None
     ) -> tuple[Output, StructType]:
-        check_function(function)
+        check_function(function, self.functions)
         return OutputOfFunction(function), parse_schema(_needed(output_type), "output_type")
 
     def _widened(self, schema: StructType, with_window: bool) -> StructType:
@@ -277,7 +292,7 @@ class WindowedStream:
         windowing = Windowing(self._assigner, trigger, contents, firing, options.lateness, options.late_output)
         late = () if options.late_output is None else (options.late_output,)
         return self._stream.process(
-            WindowOperator(windowing, output.name if fold is None else fold.name),
+            self.operator(windowing, output.name if fold is None else fold.name),
             schema,
             side_outputs=[*side_outputs, *late],
             event_time=self._event_time,

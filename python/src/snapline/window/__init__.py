@@ -11,7 +11,13 @@ from snapline.window.evictors import (
     TimeEvictor,
     TimestampedValue,
 )
-from snapline.window.functions import ProcessWindowFunction, WindowContext, WindowFunction
+from snapline.window.functions import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowContext,
+    WindowFunction,
+)
 from snapline.window.sessions import (
     DynamicEventTimeSessionWindows,
     DynamicProcessingTimeSessionWindows,
@@ -38,6 +44,7 @@ from snapline.window.trigger import OnMergeContext, Trigger, TriggerContext, Tri
 from snapline.window.windows import CountWindow, GlobalWindow, TimeWindow, Window
 
 __all__ = [
+    "AllWindowFunction",
     "ContinuousEventTimeTrigger",
     "ContinuousProcessingTimeTrigger",
     "CountEvictor",
@@ -61,6 +68,7 @@ __all__ = [
     "MergingWindowAssigner",
     "NeverTrigger",
     "OnMergeContext",
+    "ProcessAllWindowFunction",
     "ProcessWindowFunction",
     "ProcessingTimeSessionWindows",
     "ProcessingTimeTrigger",

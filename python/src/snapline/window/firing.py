@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from snapline.functions.context import RuntimeContext
 from snapline.functions.output_tag import OutputTag
@@ -12,7 +12,14 @@ from snapline.state.row import by_position
 from snapline.window.contents import Contents, RowContents
 from snapline.window.contexts import FiringContext
 from snapline.window.evictors import Evictor, EvictorContext, TimestampedValue
-from snapline.window.functions import ProcessWindowFunction, WindowFunction
+from snapline.window.functions import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
+
+AnyWindowFunction: TypeAlias = ProcessWindowFunction | WindowFunction | ProcessAllWindowFunction | AllWindowFunction
 
 
 class Output(ABC):
@@ -133,7 +140,7 @@ class ResultOutput(Output):
 class OutputOfFunction(Output):
     """The rows that a function of the user's makes of the elements."""
 
-    def __init__(self, function: ProcessWindowFunction | WindowFunction) -> None:
+    def __init__(self, function: AnyWindowFunction) -> None:
         self._function = function
         self.name = type(function).__name__
 
@@ -144,15 +151,21 @@ class OutputOfFunction(Output):
         self._function.close()
 
     def rows(self, elements: Sequence[Any], ctx: FiringContext) -> Iterable[Any]:
-        function, key = self._function, ctx.keyed.get_current_key()
-        if isinstance(function, ProcessWindowFunction):
-            found = function.process(key, ctx, elements)
-        else:
-            found = function.apply(key, ctx.window(), elements)
+        found = self._call(elements, ctx)
         return () if found is None else _without_tagged(found, ctx)
 
+    def _call(self, elements: Sequence[Any], ctx: FiringContext) -> Iterable[Any] | None:
+        function = self._function
+        if isinstance(function, ProcessWindowFunction):
+            return function.process(ctx.keyed.get_current_key(), ctx, elements)
+        if isinstance(function, WindowFunction):
+            return function.apply(ctx.keyed.get_current_key(), ctx.window(), elements)
+        if isinstance(function, ProcessAllWindowFunction):
+            return function.process(ctx, elements)
+        return function.apply(ctx.window(), elements)
+
     def clear(self, ctx: FiringContext) -> None:
-        if isinstance(self._function, ProcessWindowFunction):
+        if isinstance(self._function, (ProcessWindowFunction, ProcessAllWindowFunction)):
             self._function.clear(ctx)
 
 

@@ -62,6 +62,28 @@ class ProcessWindowFunction(Opened, ABC):
         """Deletes the state of a window whose time is over."""
 
 
+class ProcessAllWindowFunction(Opened, ABC):
+    """A function of all rows of a window of a whole stream."""
+
+    #: PyFlink's name of the context.
+    Context = WindowContext
+
+    @abstractmethod
+    def process(self, context: WindowContext, elements: Iterable[Any]) -> Iterable[Any] | None:
+        """Handles a window that fires; arguments and result as of :meth:`ProcessWindowFunction.process`."""
+
+    def clear(self, context: WindowContext) -> None:
+        """Deletes the state of a window whose time is over."""
+
+
+class AllWindowFunction(Opened, ABC):
+    """A function of all rows of a window of a whole stream, without a context."""
+
+    @abstractmethod
+    def apply(self, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
+        """Handles a window that fires; arguments and result as of :meth:`ProcessWindowFunction.process`."""
+
+
 class WindowFunction(Opened, ABC):
     """A function of all rows of a window of a key, without a context."""
 
