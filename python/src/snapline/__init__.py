@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from snapline import window as window
     from snapline.functions import (
         ArrowState,
+        AsyncFunction,
+        AsyncRetryStrategy,
         BroadcastContext,
         BroadcastProcessFunction,
         CheckpointedFunction,
@@ -97,6 +99,7 @@ if TYPE_CHECKING:
         ConnectedStreams,
         KeyedStream,
         WindowedStream,
+        async_process,
         broadcast,
         connect,
         key_by,
@@ -115,6 +118,8 @@ __all__ = [
     "AggregatingStateDescriptor",
     "AllWindowedStream",
     "ArrowState",
+    "AsyncFunction",
+    "AsyncRetryStrategy",
     "BroadcastConnectedStream",
     "BroadcastContext",
     "BroadcastProcessFunction",
@@ -178,6 +183,7 @@ __all__ = [
     "ValueStateDescriptor",
     "WindowedStream",
     "__version__",
+    "async_process",
     "broadcast",
     "configure",
     "connect",

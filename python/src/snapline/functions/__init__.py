@@ -1,6 +1,7 @@
 """Functions of keyed streams, as users write them."""
 
 from snapline.functions.arrow_state import ArrowState
+from snapline.functions.async_function import AsyncFunction, AsyncRetryStrategy
 from snapline.functions.broadcast import BroadcastContext, KeyedBroadcastProcessFunction, ReadOnlyContext
 from snapline.functions.checkpointed import (
     CheckpointedFunction,
@@ -25,6 +26,8 @@ from snapline.functions.unkeyed import BroadcastProcessFunction, ProcessFunction
 
 __all__ = [
     "ArrowState",
+    "AsyncFunction",
+    "AsyncRetryStrategy",
     "BroadcastContext",
     "BroadcastProcessFunction",
     "CheckpointedFunction",

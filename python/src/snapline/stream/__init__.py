@@ -1,6 +1,7 @@
 """Streams with keys and without, and broadcast streams."""
 
 from snapline.stream.all_windows import AllWindowedStream, window_all
+from snapline.stream.asynchronous import async_process
 from snapline.stream.broadcasting import BroadcastStream, broadcast
 from snapline.stream.connected import ConnectedStreams
 from snapline.stream.keyed import KeyedStream, key_by
@@ -15,6 +16,7 @@ __all__ = [
     "ConnectedStreams",
     "KeyedStream",
     "WindowedStream",
+    "async_process",
     "broadcast",
     "connect",
     "key_by",
