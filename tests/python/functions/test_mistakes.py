@@ -173,21 +173,39 @@ class TaggedStructs(KeyedProcessFunction):
 
     def process_element(self, row: Any, ctx: Any) -> Any:
         yield row.k, (row.v,)
-        yield ODD, row.v
+        yield ODD, (row.v,)
 
 
 @pytest.mark.parametrize(
-    ("function", "output"),
-    [
-        (Tagged(), "k string, v long"),
-        (TaggedStructs(), "k string, v struct<v: long>"),
-        (Tagged(), "x long"),
-    ],
+    ("function", "output", "row"),
+    [(Tagged(), "k string, v long", ("a", 1)), (TaggedStructs(), "k string, v struct<v: long>", ("a", (1,)))],
 )
-def test_a_row_that_is_meant_for_a_side_output_is_told(function: Any, output: str) -> None:
+def test_a_row_with_a_tag_goes_to_its_side_output(function: Any, output: str, row: Any) -> None:
+    with KeyedTestHarness(function, key="k", schema=ROWS, output=output, side_outputs=[ODD]) as harness:
+        assert harness.process_batch([("a", 1, None), ("a", 2, None)])[0] == row
+        assert len(harness.output()) == 2
+        assert [each[0] for each in harness.side_output(ODD)] == [1, 2]
+
+
+class OnlyTagged(KeyedProcessFunction):
+    def process_element(self, row: Any, ctx: Any) -> Any:
+        value = [row.v]
+        yield ODD, value
+        value.append(5)
+
+
+def test_a_row_with_a_tag_is_taken_as_it_is_then() -> None:
+    with KeyedTestHarness(OnlyTagged(), key="k", schema=ROWS, output="x long", side_outputs=[ODD]) as harness:
+        assert harness.process_batch([("a", 1, None)]) == []
+        assert harness.side_output(ODD) == [(1,)]
+
+
+@pytest.mark.parametrize("output", ["k string, v long", "k string, v struct<v: long>", "x long"])
+def test_a_tag_that_the_query_lacks_is_told(output: str) -> None:
+    function = TaggedStructs() if "struct" in output else Tagged()
     with (
-        KeyedTestHarness(function, key="k", schema=ROWS, output=output, side_outputs=[ODD]) as harness,
-        pytest.raises(FunctionFailed, match=r"begins with the tag of side output odd.*write ctx\.output\(tag, value\)"),
+        KeyedTestHarness(function, key="k", schema=ROWS, output=output) as harness,
+        pytest.raises(FunctionFailed, match=r"begins with the tag of side output odd.*side_outputs=\[tag\]"),
     ):
         harness.process_batch([("a", 1, None)])
 

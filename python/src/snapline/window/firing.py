@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from snapline.functions.context import RuntimeContext
-from snapline.functions.output_tag import OutputTag
 from snapline.state.row import by_position
 from snapline.window.contents import Contents, RowContents
 from snapline.window.contexts import FiringContext
@@ -151,8 +150,7 @@ class OutputOfFunction(Output):
         self._function.close()
 
     def rows(self, elements: Sequence[Any], ctx: FiringContext) -> Iterable[Any]:
-        found = self._call(elements, ctx)
-        return () if found is None else _without_tagged(found, ctx)
+        return self._call(elements, ctx) or ()
 
     def _call(self, elements: Sequence[Any], ctx: FiringContext) -> Iterable[Any] | None:
         function = self._function
@@ -167,12 +165,3 @@ class OutputOfFunction(Output):
     def clear(self, ctx: FiringContext) -> None:
         if isinstance(self._function, (ProcessWindowFunction, ProcessAllWindowFunction)):
             self._function.clear(ctx)
-
-
-def _without_tagged(rows: Iterable[Any], ctx: FiringContext) -> Iterable[Any]:
-    """The rows of the main output; those with a tag go to their side output."""
-    for row in rows:
-        if isinstance(row, tuple) and len(row) == 2 and isinstance(row[0], OutputTag):
-            ctx.output(*row)
-        else:
-            yield row

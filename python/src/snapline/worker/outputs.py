@@ -13,7 +13,7 @@ from snapline.worker.columnar import conform, to_table
 from snapline.worker.encode import ColumnEncoder, transpose
 from snapline.worker.frames import OUTPUT_PART, ToOperator, Transport, message_of
 from snapline.worker.pieces import LIMIT, Gauge, pieces
-from snapline.worker.row_taker import RowTaker, meant_for_a_side_output
+from snapline.worker.row_taker import EMITTED, RowTaker, TaggingTaker, meant_for_a_side_output
 
 
 class Outputs:
@@ -34,7 +34,8 @@ class Outputs:
         self._main = pa.schema([schema.field(i) for i in range(columns)])
         self._encoders = [ColumnEncoder(f"column {field.name}", field.type) for field in self._main]
         self._side_encoders = {tag: ColumnEncoder(f"side output {tag}", schema.field(tag).type) for tag in tags}
-        self.taker = RowTaker("a row of the output", self._main)
+        what = "a row of the output"
+        self.taker = TaggingTaker(what, self._main, self.emit) if tags else RowTaker(what, self._main)
         self._side_takers = {tag: _side_taker(schema.field(tag)) for tag in tags}
         self.rows: list[Any] = []
         self._sides: dict[str, list[Any]] = {tag: [] for tag in tags}
@@ -111,14 +112,15 @@ class Outputs:
             raise
 
     def _flush_rows(self) -> None:
-        rows = self.rows
+        rows = [row for row in self.rows if row is not EMITTED] if self._sides else self.rows
         try:
             columns = transpose(rows, self._main.names)
         except (ValueError, TypeError) as e:
             raise FunctionFailed(f"a row of the output: {e}.", "yield rows that fit the schema of the output.") from e
         arrays = [encode(values) for encode, values in zip(self._encoders, columns, strict=True)]
-        self._send_main(arrays, len(rows))
-        rows.clear()
+        if rows:
+            self._send_main(arrays, len(rows))
+        self.rows.clear()
         self.gauge.reset()
 
     def _flush_batches(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
@@ -55,12 +56,32 @@ class RowTaker:
             raise meant_for_a_side_output(row) or wrong from e
 
 
+#: In the place of a row that went to a side output.
+EMITTED: Final = ("emitted",)
+
+
+class TaggingTaker(RowTaker):
+    """The same where there are side outputs: a pair of a tag and a row goes to the tag's, as PyFlink has it."""
+
+    def __init__(self, what: str, schema: pa.Schema, emit: Callable[[OutputTag, Any], None]) -> None:
+        super().__init__(what, schema)
+        self._emit = emit
+        self.exact = Never
+
+    def take(self, row: Any) -> Any:
+        if type(row) is tuple and len(row) == 2 and type(row[0]) is OutputTag:
+            self._emit(*row)
+            return EMITTED
+        return super().take(row)
+
+
 def meant_for_a_side_output(row: Any) -> FunctionFailed | None:
-    """The error for a row that begins with the tag of a side output, as PyFlink yields it; None: it does not."""
+    """The error for a row that begins with the tag of a side output that the query lacks; None: it does not."""
     if isinstance(row, (tuple, list)) and row and isinstance(row[0], OutputTag):
         return FunctionFailed(
-            f"a row of the output that begins with the tag of side output {row[0].name}.",
-            "write ctx.output(tag, value): what a method yields goes to the main output.",
+            f"a row of the output that begins with the tag of side output {row[0].name}, and is no pair of a tag and a "
+            "row, or the query does not have that side output.",
+            "yield tag, value, and give the tag to process(..., side_outputs=[tag]).",
         )
     return None
 
