@@ -9,7 +9,7 @@ import pytest
 from .pages import GUIDES, code
 
 FLIGHTS = "tailnum string, sched timestamp, dest string, dep_delay bigint"
-NEEDS_SPARK = re.compile(r"\b(spark|reports|planes)\b|key_by|snapline\.process\(")
+NEEDS_SPARK = re.compile(r"\b(spark|reports|planes)\b|key_by|snapline\.(async_)?process\(")
 
 
 @pytest.mark.parametrize("page", GUIDES)
