@@ -103,13 +103,21 @@ class EvictionSpec extends AnyFunSuite {
   private val onTheHeap =
     Set("windowed aggregation", "session window", "inner join, state format 2", "timeouts that move")
 
+  /** One for each way to find the time of a row. */
+  private val always = Set(
+    "windowed aggregation",
+    "deduplication within a watermark",
+    "session window",
+    "inner join, state format 3",
+    "timeouts that move"
+  )
+
   private val cases =
     for {
       backend <- Seq("rocksdb", "hashmap")
       query <- queries
       if Cases.all ||
-        (if (backend == "hashmap") Cases.whole && onTheHeap(query.name)
-         else Cases.whole || !query.name.contains("then two") && !query.name.endsWith("format 1"))
+        (if (backend == "hashmap") Cases.whole && onTheHeap(query.name) else Cases.whole || always(query.name))
     } yield backend -> query
 
   /** Spark's reader leaves the store open that both sides of a join share in state format 3: outputs have to do there.
