@@ -22,7 +22,7 @@ def root() -> Path:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--share", help="the first of three shares of the long tests, file by file: 1/3", default="1/1")
+    parser.addoption("--share", help="the first of three shares of the long tests, file by file: 1/3")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -32,11 +32,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.nodeid in long:
             item.add_marker(pytest.mark.whole)
-    number, _, of = config.getoption("--share", "1/1").partition("/")
-    files = sorted({item.path for item in items if item.get_closest_marker("whole")})
-    taken = set(files[int(number) - 1 :: int(of)])
-    if int(of) > 1:
-        items[:] = [item for item in items if item.path in taken and item.get_closest_marker("whole")]
+    share = config.getoption("--share", None)
+    if share is not None:
+        number, of = map(int, share.split("/"))
+        files = sorted({item.path for item in items if item.get_closest_marker("whole")})
+        taken = set(files[number - 1 :: of])
+        mine = [item for item in items if item.path in taken and item.get_closest_marker("whole")]
+        config.hook.pytest_deselected(items=[item for item in items if item not in mine])
+        items[:] = mine
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import snapline
-from snapline import AggregateFunction
+from snapline import AggregateFunction, CheckpointConfig
 from snapline.errors import InvalidConfiguration
 from snapline.state.ddl import parse_schema
 from snapline.testing.streams import SchemaStream
@@ -192,50 +192,84 @@ def test_windows_of_a_whole_stream(spark: SparkSession) -> None:
         stream().window(TUMBLING).process(Everything(), "k string")
 
 
-def test_a_query_goes_on_at_another_parallelism(spark: SparkSession, tmp_path: Path) -> None:
-    """State, timers and watermark of windows are in a savepoint, and rescaled with it."""
-    source, savepoint = tmp_path / "source", tmp_path / "savepoint"
-    batches = [
-        minutes(*[(f"k{i % 7}", i, i % 4) for i in range(40)]),
-        minutes(*[(f"k{i % 7}", i, 3 + i % 4) for i in range(40)]),
-        minutes(*[(f"k{i % 7}", i, 1 + i % 9) for i in range(40)]),
-        minutes(("k0", 0, 60), ("k0", 0, 1)),
-    ]
-    found: list[tuple[Any, ...]] = []
-    late: list[tuple[Any, ...]] = []
+BATCHES = [
+    minutes(*[(f"k{i % 7}", i, i % 4) for i in range(40)]),
+    minutes(*[(f"k{i % 7}", i, 3 + i % 4) for i in range(40)]),
+    minutes(*[(f"k{i % 7}", i, 1 + i % 9) for i in range(40)]),
+    minutes(("k0", 0, 60), ("k0", 0, 1)),
+]
 
-    def collect(batch: DataFrame, _: int) -> None:
+
+class Lives:
+    """A query of windows with lateness and late rows, started anew for each two of its batches."""
+
+    def __init__(self, spark: SparkSession, source: Path) -> None:
+        self._spark = spark
+        self._source = source
+        self.found: list[tuple[Any, ...]] = []
+        self.late: list[tuple[Any, ...]] = []
+
+    def _collect(self, batch: DataFrame, _: int) -> None:
         batch.persist()
-        found.extend(tuple(row) for row in snapline.main_output(batch).collect())
-        late.extend(tuple(row) for row in snapline.side_output(batch, "late").collect())
+        self.found.extend(tuple(row) for row in snapline.main_output(batch).collect())
+        self.late.extend(tuple(row) for row in snapline.side_output(batch, "late").collect())
         batch.unpersist()
 
-    def run(checkpoint: Path, rows: list[Any]) -> None:
-        spark.createDataFrame(rows, ROWS).coalesce(1).write.mode("append").parquet(str(source))
-        frame = spark.readStream.schema(ROWS).parquet(str(source)).withWatermark("t", "1 minute")
+    def run(self, checkpoint: Path, rows: list[Any], config: CheckpointConfig | None = None) -> Any:
+        for part in (rows[::2], rows[1::2]):
+            self._spark.createDataFrame(part, ROWS).coalesce(1).write.mode("append").parquet(str(self._source))
+        reader = self._spark.readStream.schema(ROWS).option("maxFilesPerTrigger", 1)
+        frame = reader.parquet(str(self._source)).withWatermark("t", "1 minute")
         windows = snapline.key_by(frame, "k").window(TumblingEventTimeWindows.of(2 * MINUTE))
         windows = windows.allowed_lateness(MINUTE).side_output_late_data("late")
         result = windows.process(Values(), "k string, vs array<long>")
         writer = result.writeStream.outputMode("append").option("checkpointLocation", str(checkpoint))
-        query = writer.foreachBatch(collect).trigger(availableNow=True).start()
-        query.awaitTermination()
+        writer = writer.foreachBatch(self._collect)
+        if config is None:
+            writer.trigger(availableNow=True).start().awaitTermination()
+            return None
+        query = snapline.start(writer, config)
+        query.processAllAvailable()
+        query.stop()
+        return query
 
-    run(tmp_path / "first", batches[0])
-    run(tmp_path / "first", batches[1])
+    @property
+    def results(self) -> tuple[list[Any], list[Any]]:
+        return sorted(self.found), sorted(self.late)
+
+
+@pytest.fixture(scope="module")
+def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Any], list[Any]]:
+    """The results where each batch is durable."""
+    folder = tmp_path_factory.mktemp("whole")
+    lives = Lives(spark, folder / "source")
+    for rows in BATCHES:
+        lives.run(folder / "checkpoint", rows)
+    assert len(lives.late) > 1
+    assert sum(len(values) for _, values in lives.found) > 100
+    return lives.results
+
+
+def test_a_query_goes_on_at_another_parallelism(spark: SparkSession, tmp_path: Path, whole: Any) -> None:
+    """State, timers and watermark of windows are in a savepoint, and rescaled with it."""
+    savepoint, lives = tmp_path / "savepoint", Lives(spark, tmp_path / "source")
+    for rows in BATCHES[:2]:
+        lives.run(tmp_path / "first", rows)
     snapline.create_savepoint(spark, str(tmp_path / "first"), str(savepoint))
     snapline.restore_savepoint(spark, str(savepoint), str(tmp_path / "second"), parallelism=5)
-    run(tmp_path / "second", batches[2])
-    run(tmp_path / "second", batches[3])
-    rescaled, rescaled_late = sorted(found), sorted(late)
-    found.clear()
-    late.clear()
-    source = tmp_path / "again"
-    for rows in batches:
-        run(tmp_path / "whole", rows)
-    assert rescaled == sorted(found)
-    assert rescaled_late == sorted(late)
-    assert len(late) > 1
-    assert sum(len(values) for _, values in found) > 100
+    for rows in BATCHES[2:]:
+        lives.run(tmp_path / "second", rows)
+    assert lives.results == whole
+
+
+def test_a_replay_makes_the_same_windows(spark: SparkSession, tmp_path: Path, whole: Any) -> None:
+    """Under an interval that never ends each start runs the batches of the one before again, but its first."""
+    lives, config = Lives(spark, tmp_path / "source"), CheckpointConfig(interval=timedelta(hours=1))
+    queries = [lives.run(tmp_path / "checkpoint", rows, config) for rows in BATCHES]
+    replayed = [len(query.recovery.replayed) for query in queries[1:]]
+    assert min(replayed) >= 1
+    assert sum(replayed) >= 4
+    assert lives.results == whole
 
 
 def test_the_state_can_be_read(spark: SparkSession, tmp_path: Path) -> None:
