@@ -12,6 +12,7 @@ from snapline.window import (
     EventTimeSessionWindows,
     GlobalWindows,
     ProcessingTimeSessionWindows,
+    ProcessingTimeTrigger,
     PurgingTrigger,
     Trigger,
     TriggerResult,
@@ -111,6 +112,14 @@ def test_processing_time_goes_by_the_micro_batch() -> None:
         harness.process_batch(rows(("a", 2, 0)))
         assert harness.advance_processing_time(at(25)) == [("a", 0, 10, [1, 2])]
         assert harness.num_timers() == 0
+
+
+def test_a_timer_of_processing_time_fires_no_window_that_ended_the_lateness_before() -> None:
+    windows = TumblingEventTimeWindows.of(10)
+    with values_of(lambda s: s.window(windows).allowed_lateness(10).trigger(ProcessingTimeTrigger())) as harness:
+        harness.process_batch(rows(("a", 1, 3), ("a", 2, 13)))
+        assert harness.advance_processing_time(at(9)) == [("a", 0, 10, [1])]
+        assert harness.advance_processing_time(at(19)) == [("a", 10, 20, [2])]
 
 
 def test_sessions_of_processing_time_end_by_themselves() -> None:

@@ -54,6 +54,11 @@ class WindowTimers(ABC):
             self.service.delete_processing_time_timer(time)
 
 
+def _ends(time: int, domain: int, lateness: int) -> set[int]:
+    """The last ms of windows that may have a timer at this time. Lateness is a matter of event time alone."""
+    return {time, time - lateness} if domain == EVENT else {time}
+
+
 class EndTimers(WindowTimers):
     """All timers are at the last ms of a window, or that much later; the assigner knows the window by its end."""
 
@@ -66,7 +71,7 @@ class EndTimers(WindowTimers):
         return
 
     def due(self, time: int, domain: int) -> Iterable[Window]:
-        found = {self._assigner.window_that_ends(end) for end in {time + 1, time + 1 - self._lateness}}
+        found = {self._assigner.window_that_ends(last + 1) for last in _ends(time, domain, self._lateness)}
         return [window for window in found if window is not None]
 
 
@@ -82,7 +87,7 @@ class SetTimers(WindowTimers):
             self._remove(time, domain)
 
     def due(self, time: int, domain: int) -> Iterable[Window]:
-        ends = (time, time - self._lateness)
+        ends = _ends(time, domain, self._lateness)
         return [window for window in self._windows.windows if window.max_timestamp() in ends]
 
 
