@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import reduce
 from typing import Any, TypeAlias
 
 from snapline.functions.context import RuntimeContext
@@ -10,7 +11,7 @@ from snapline.state.descriptors import ValueStateDescriptor
 from snapline.state.value import ValueState
 from snapline.window.assigner import MergeCallback, MergingWindowAssigner
 from snapline.window.keys import WindowKeys
-from snapline.window.windows import Window
+from snapline.window.windows import TimeWindow, Window
 
 #: Called before windows become one: the result, the windows, the place of its contents, those of the others.
 OnMerge: TypeAlias = Callable[[Window, Collection[Window], Window, Collection[Window]], None]
@@ -75,13 +76,10 @@ class MergingWindowSet:
             if not touched:
                 self._put(window, window)
                 return window
-            if len(touched) == 1:
-                (whole,) = touched
-                if whole[0] <= window[0] and whole[1] >= window[1]:
-                    return whole
-                found = whole.cover(window)
-                self._merge(found, touched, on_merge)
-                return found
+            found = reduce(TimeWindow.cover, touched, window)
+            if touched != [found]:
+                self._merge(found, sorted(touched), on_merge)
+            return found
         return self._add(window, on_merge)
 
     def _add(self, window: Any, on_merge: OnMerge) -> Any:

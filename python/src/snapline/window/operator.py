@@ -50,7 +50,7 @@ class WindowOperator(KeyedProcessFunction):
 
     def open(self, ctx: RuntimeContext) -> None:
         self._assigner = assigner = self._windowing.assigner
-        self._trigger = trigger = self._windowing.trigger
+        trigger = self._windowing.trigger
         self._contents, self._firing = self._windowing.contents, self._windowing.firing
         self._lateness, self._late_output = self._windowing.lateness, self._windowing.late_output
         self._by_event_time = assigner.is_event_time()

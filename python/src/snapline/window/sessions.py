@@ -9,9 +9,7 @@ from typing import Any
 from snapline.errors import InvalidConfiguration
 from snapline.window.assigner import MergeCallback, MergingWindowAssigner, WindowAssignerContext
 from snapline.window.span import Span, millis_of
-from snapline.window.time_assigners import no_time
-from snapline.window.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
-from snapline.window.trigger import Trigger
+from snapline.window.time_assigners import ByTime
 from snapline.window.windows import TimeWindow
 
 
@@ -23,10 +21,8 @@ class SessionWindowTimeGapExtractor(ABC):
         """The gap: a timedelta, or ms."""
 
 
-class _Sessions(MergingWindowAssigner[TimeWindow]):
-    has_state = False
+class _Sessions(ByTime, MergingWindowAssigner[TimeWindow]):
     merges_spans = True
-    _by_event_time: bool
 
     def __init__(self, gap: Span | SessionWindowTimeGapExtractor | Callable[[Any], Span]) -> None:
         self._extract: Callable[[Any], Span] | None = None
@@ -38,18 +34,10 @@ class _Sessions(MergingWindowAssigner[TimeWindow]):
         else:
             self._gap = millis_of(gap, f"the gap of {type(self).__name__}")
 
-    def is_event_time(self) -> bool:
-        return self._by_event_time
-
-    def get_default_trigger(self, env: None = None) -> Trigger:
-        return EventTimeTrigger() if self._by_event_time else ProcessingTimeTrigger()
-
     def assign_windows(
         self, element: Any, timestamp: int | None, context: WindowAssignerContext
     ) -> Collection[TimeWindow]:
-        time = timestamp if self._by_event_time else context.get_current_processing_time()
-        if time is None:
-            raise no_time(self)
+        time = self._time(timestamp, context)
         gap = self._gap if self._extract is None else millis_of(self._extract(element), "the gap of a row")
         return (TimeWindow(time, time + gap),)
 

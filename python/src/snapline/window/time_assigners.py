@@ -13,10 +13,10 @@ from snapline.window.trigger import Trigger
 from snapline.window.windows import TimeWindow
 
 _LEAST = -(1 << 62)
-T = TypeVar("T", bound="_OfTime")
+T = TypeVar("T", bound="ByTime")
 
 
-class _OfTime(WindowAssigner[TimeWindow]):
+class ByTime(WindowAssigner[TimeWindow]):
     """Windows that go by the time of the row or of the micro-batch."""
 
     has_state = False
@@ -32,19 +32,14 @@ class _OfTime(WindowAssigner[TimeWindow]):
         if not self._by_event_time:
             return context.get_current_processing_time()
         if timestamp is None:
-            raise no_time(self)
+            raise ValueError(
+                f"the row has no time, and {type(self).__name__} goes by it: leave such rows out before key_by, "
+                "as in df.where(time IS NOT NULL)"
+            )
         return timestamp
 
 
-def no_time(assigner: object) -> ValueError:
-    """The error for a row without a time."""
-    return ValueError(
-        f"the row has no time, and {type(assigner).__name__} goes by it: leave such rows out before key_by, "
-        "as in df.where(time IS NOT NULL)"
-    )
-
-
-class _Tumbling(_OfTime):
+class _Tumbling(ByTime):
     def __init__(self, size: Span, offset: Span = 0) -> None:
         self._size = millis_of(size, f"the size of {type(self).__name__}")
         self._offset = millis_of(offset, f"the offset of {type(self).__name__}", least=_LEAST)
@@ -90,7 +85,7 @@ class TumblingProcessingTimeWindows(_Tumbling):
     _by_event_time = False
 
 
-class _Sliding(_OfTime):
+class _Sliding(ByTime):
     def __init__(self, size: Span, slide: Span, offset: Span = 0) -> None:
         name = type(self).__name__
         self._size = millis_of(size, f"the size of {name}")
@@ -141,7 +136,7 @@ class SlidingProcessingTimeWindows(_Sliding):
     _by_event_time = False
 
 
-class _Cumulative(_OfTime):
+class _Cumulative(ByTime):
     def __init__(self, size: Span, step: Span, offset: Span = 0) -> None:
         name = type(self).__name__
         self._size = millis_of(size, f"the size of {name}")

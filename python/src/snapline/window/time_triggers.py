@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from snapline.state.folding_descriptors import ReducingStateDescriptor
@@ -122,11 +123,13 @@ class _Continuous(Trigger):
             self._delete(at, ctx)
             state.clear()
 
+    @abstractmethod
     def _register(self, time: int, ctx: TriggerContext) -> None:
-        raise NotImplementedError
+        """Sets a timer in the time that the trigger goes by."""
 
+    @abstractmethod
     def _delete(self, time: int, ctx: TriggerContext) -> None:
-        raise NotImplementedError
+        """Takes it back."""
 
 
 class ContinuousEventTimeTrigger(_Continuous):
