@@ -55,6 +55,15 @@ def java_functions(session: SparkSession) -> Any:
     return _object(session, "org.apache.spark.sql.execution.python.snapline.KeyedProcessApi")
 
 
+def java_session_internals(session: SparkSession) -> Any:
+    """The object ``SessionInternals`` of the jar.
+
+    Raises:
+        WrongSparkVersion: the session has no jar of Snapline, or another one.
+    """
+    return _object(session, "org.apache.spark.sql.execution.streaming.snapline.SessionInternals")
+
+
 def java_file_systems(session: SparkSession) -> Any:
     """The object ``HadoopFileSystem`` of the jar.
 
@@ -102,8 +111,7 @@ def frame_with(df: DataFrame, settings: Mapping[str, str]) -> DataFrame:
     from pyspark.sql import DataFrame
 
     session = session_with(df.sparkSession, settings)
-    internals = _object(session, "org.apache.spark.sql.execution.streaming.snapline.SessionInternals")
-    return DataFrame(internals.under(session._jsparkSession, df._jdf), session)
+    return DataFrame(java_session_internals(session).under(session._jsparkSession, df._jdf), session)
 
 
 @contextmanager

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from snapline.java_api import java_session_internals
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -29,10 +31,11 @@ class Plan:
 
     @classmethod
     def of(cls, df: DataFrame) -> Plan:
-        """A DataFrame's, analyzed. Each ``WITH`` stands where it is used: whether it feeds state depends on that."""
-        jvm: Any = df.sparkSession._jvm
-        inline = jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False)
-        return cls(inline.apply(df._jdf.queryExecution().analyzed()))
+        """A DataFrame's, analyzed. Each ``WITH`` stands where it is used: whether it feeds state depends on that.
+
+        Raises: as :func:`snapline.java_api.java_session_internals`.
+        """
+        return cls(java_session_internals(df.sparkSession).analyzed(df._jdf))
 
     @property
     def is_streaming(self) -> bool:

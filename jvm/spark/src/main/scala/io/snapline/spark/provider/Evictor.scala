@@ -1,7 +1,10 @@
 package io.snapline.spark.provider
 
+import java.util.UUID
+
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.execution.streaming.state.{StateStoreIterator, UnsafeRowPair}
+import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreId, StateStoreIterator, UnsafeRowPair}
 
 import io.snapline.spark.protocol.Eviction
 import io.snapline.state.ColumnFamily
@@ -31,7 +34,20 @@ private[provider] abstract class Evictor(eviction: Eviction) {
   protected def read(rows: Int): Unit = examined += rows
 
   /** Puts a row that has a time. */
-  def put(key: UnsafeRow, value: UnsafeRow): Unit
+  final def put(key: UnsafeRow, value: UnsafeRow): Unit = {
+    timed.encodeKey(key)
+    timed.encodeValue(value)
+    val rows = timed.rows
+    val index = rows.timeIndex
+    if (index == null || !isMine(index)) putRow(rows)
+    else {
+      putIndexed(key, value, rows, index)
+      index.noted += 1
+    }
+  }
+
+  /** Puts the encoded row, and adds its entry to the index if it needs one. */
+  protected def putIndexed(key: UnsafeRow, value: UnsafeRow, rows: ColumnFamily, index: TimeIndex): Unit
 
   /** @param seen
     *   told every row that comes out
@@ -76,6 +92,36 @@ private[provider] abstract class Evictor(eviction: Eviction) {
 }
 
 private[provider] object Evictor {
+
+  /** Those of a store in the task that runs here; none for an operator whose plan does not tell which rows it removes.
+    *
+    * @param run
+    *   of the query
+    * @param version
+    *   that the task has loaded
+    */
+  def ofTask(run: UUID, id: StateStoreId, version: Long, families: StateFamilies): Seq[Evictor] = {
+
+    /** The state of that name: a column family, or a store of its own. */
+    def stateOf(name: String): Option[StateFamily] =
+      if (id.storeName == StateStoreId.DEFAULT_STORE_NAME) families.get(name)
+      else families.get(StateStore.DEFAULT_COL_FAMILY_NAME).filter(_ => id.storeName == name)
+
+    Eviction.ofTask(run, id.operatorId, version).flatMap { eviction =>
+      val inKey = eviction.column.inKey
+      val timed = stateOf(eviction.timed).filter(state => !state.multi && (inKey || state.valuesArePlain))
+      if (eviction.asked == eviction.timed) timed.filter(!inKey || _.keysArePlain).map(new RowEvictor(_, eviction))
+      else {
+        val asked = stateOf(eviction.asked)
+        val join = Option.when(asked.isDefined || timed.isDefined)(JoinEvictor.ofTask(TaskContext.get(), eviction))
+        join.foreach { evictor =>
+          asked.foreach(evictor.bringKeys)
+          timed.filter(_.keysArePlain).foreach(evictor.bringValues)
+        }
+        join
+      }
+    }
+  }
 
   /** Entries for each row, on average, before an index with so many of rows that are gone is made anew. */
   val MostEntries = 4

@@ -9,7 +9,8 @@ import org.apache.spark.sql.execution.streaming.state.{StateStoreIterator, Unsaf
 import org.apache.spark.unsafe.Platform
 
 import io.snapline.spark.protocol.Eviction
-import io.snapline.state.RowCursor
+import io.snapline.state.timeindex.TimeIndex
+import io.snapline.state.{ColumnFamily, RowCursor}
 
 /** For a side of a join: the operator asks for all keys, and looks at all values of each, to find the values whose time
   * has come. It gets the keys that have such a value.
@@ -38,20 +39,12 @@ private[provider] final class JoinEvictor(eviction: Eviction) extends Evictor(ev
     beginIfEmpty()
   }
 
-  override def put(key: UnsafeRow, value: UnsafeRow): Unit = {
-    values.encodeKey(key)
-    values.encodeValue(value)
-    val rows = values.rows
-    val index = rows.timeIndex
-    if (index == null || !isMine(index)) putRow(rows)
-    else {
-      val time = times.of(key, value)
-      // The operator puts a value again when it has a match, and moves the last one into the place of one that goes.
-      val before = timeHeld(times)
-      putRow(rows)
-      index.noted += 1
-      if (time != RowTimes.Never && time != before) addEntry(time, key)
-    }
+  override protected def putIndexed(key: UnsafeRow, value: UnsafeRow, rows: ColumnFamily, index: TimeIndex): Unit = {
+    val time = times.of(key, value)
+    // The operator puts a value again when it has a match, and moves the last one into the place of one that goes.
+    val before = timeHeld(times)
+    putRow(rows)
+    if (time != RowTimes.Never && time != before) addEntry(time, key)
   }
 
   private def addEntry(time: Long, key: UnsafeRow): Unit = {

@@ -15,23 +15,15 @@ private[provider] final class RowEvictor(family: StateFamily, eviction: Eviction
   private val times = new RowTimes(eviction.column, family)
   beginIfEmpty()
 
-  override def put(key: UnsafeRow, value: UnsafeRow): Unit = {
-    family.encodeKey(key)
-    family.encodeValue(value)
-    val rows = family.rows
-    val index = rows.timeIndex
-    if (index == null || !isMine(index)) putRow(rows)
-    else {
-      val time = times.of(key, value)
-      val before = if (times.mayMove) timeHeld(times) else RowTimes.Never
-      val keys = rows.keyCount
-      putRow(rows)
-      index.noted += 1
-      val isNew = rows.keyCount != keys
-      // An entry at an earlier time finds the row as well, and moves on then.
-      if (time != RowTimes.Never && (isNew || times.mayMove && time < before)) {
-        index.add(time, family.key.bytes, 0, family.key.length)
-      }
+  override protected def putIndexed(key: UnsafeRow, value: UnsafeRow, rows: ColumnFamily, index: TimeIndex): Unit = {
+    val time = times.of(key, value)
+    val before = if (times.mayMove) timeHeld(times) else RowTimes.Never
+    val keys = rows.keyCount
+    putRow(rows)
+    val isNew = rows.keyCount != keys
+    // An entry at an earlier time finds the row as well, and moves on then.
+    if (time != RowTimes.Never && (isNew || times.mayMove && time < before)) {
+      index.add(time, family.key.bytes, 0, family.key.length)
     }
   }
 

@@ -164,36 +164,12 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
       val taken = barrier.fold(CheckpointPart.Empty)(part(_, version))
       val use = StoreUse(version, stamp, readOnly, forceSnapshot, knownAs, taken)
       val store = new SnaplineStateStore(this, use, useColumnFamilies, conf, configuration, validation)
-      store.evictWith(evictors(version))
+      if (timeIndex) store.evictWith(Evictor.ofTask(runId, id, version, families))
       barrier.filter(b => b.interval && b.checkpoint.isEmpty).foreach(_ => holdAfterwards(store))
       barrier.filter(_.replays).foreach(_ => leaveAfterwards(store))
       store
     } catch { case e: Throwable => stamps.releaseStamp(stamp, throwEx = false): Unit; throw e }
   }
-
-  /** None for an operator whose plan does not tell which rows it removes. */
-  private def evictors(version: Long): Seq[Evictor] =
-    if (!timeIndex) Nil
-    else
-      Eviction.ofTask(runId, id.operatorId, version).flatMap { eviction =>
-        val inKey = eviction.column.inKey
-        val timed = stateOf(eviction.timed).filter(state => !state.multi && (inKey || state.valuesArePlain))
-        if (eviction.asked == eviction.timed) timed.filter(!inKey || _.keysArePlain).map(new RowEvictor(_, eviction))
-        else {
-          val asked = stateOf(eviction.asked)
-          val join = Option.when(asked.isDefined || timed.isDefined)(JoinEvictor.ofTask(TaskContext.get(), eviction))
-          join.foreach { evictor =>
-            asked.foreach(evictor.bringKeys)
-            timed.filter(_.keysArePlain).foreach(evictor.bringValues)
-          }
-          join
-        }
-      }
-
-  /** The state of that name: a column family, or a store of its own. */
-  private def stateOf(name: String): Option[StateFamily] =
-    if (id.storeName == StateStoreId.DEFAULT_STORE_NAME) families.get(name)
-    else families.get(StateStore.DEFAULT_COL_FAMILY_NAME).filter(_ => id.storeName == name)
 
   /** The store's part in the checkpoint that its task's barrier asks for. */
   private def part(barrier: TaskBarrier, version: Long): CheckpointPart =

@@ -10,6 +10,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.optimizer.InlineCTE
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -74,6 +76,10 @@ object SessionInternals {
     session.asInstanceOf[classic.SparkSession],
     DataSourceV2Relation.create(table, None, None)
   )
+
+  /** The plan as Spark analyzed it. Each `WITH` stands where it is used: whether it feeds state depends on that. */
+  def analyzed(frame: DataFrame): LogicalPlan =
+    InlineCTE(alwaysInline = true).apply(frame.asInstanceOf[classic.DataFrame].queryExecution.analyzed)
 
   /** The same rows, planned under the settings of another session. */
   def under(session: SparkSession, frame: DataFrame): DataFrame = classic.Dataset.ofRows(
