@@ -64,9 +64,21 @@ class KeyedProcessFunction:
         """Handles the rows of many keys, with their state as columns; gives or yields record batches or tables."""
         raise NotImplementedError
 
+    def process_initial_state(self, row: Row, ctx: Context) -> None:
+        """Makes state of one row of an initial state (``process(..., initial_state=...)``); puts no rows out.
+
+        All rows of the initial state come before all others, in the first micro-batch of a new query. Timers may be
+        set: they fire after the rows of that micro-batch.
+        """
+        raise NotImplementedError
+
     def on_timer(self, timestamp: int, ctx: Context) -> Iterable[Any] | None:
         """Handles a timer that is due; yields rows of the output. The time stamp is in ms."""
         raise NotImplementedError(f"{type(self).__name__} registers timers, and has no on_timer")
+
+    def _initial_state_function(self) -> KeyedProcessFunction | None:
+        """The function for the rows of an initial state; None: one that calls ``process_initial_state``."""
+        return None
 
 
 def mode_of(function: Any, base: type[Any] = KeyedProcessFunction) -> Mode:

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 from snapline.plan.logical_plan import Plan, WriterSettings
 
+# Snapline's own nodes: a keyed function with a broadcast stream, with an initial state, and with neither.
+INITIAL = "KeyedInitial"
+KEYED = ("KeyedConnect", INITIAL, "KeyedProcess")
+
 # Spark calls them non-deterministic, and they follow from the input alone.
 REPLAYABLE = {"InputFileName", "InputFileBlockStart", "InputFileBlockLength"}
 
@@ -75,14 +79,14 @@ def of_node(node: Plan) -> Iterator[Obstacle]:
             "choose rows by their content, such as pmod(hash(key), 100) < 10",
             fatal=True,
         )
-    if node.name in ("KeyedConnect", "KeyedProcess") and not node.has_key:
+    if node.name in KEYED and not node.has_key:
         yield Obstacle(
             "a function without a key gets its rows in the partitions and in the order of its input",
             "read a source that splits a batch again as before, without repartition() or a join in between; or see "
             "that the function does not depend on it",
             fatal=False,
         )
-    elif node.name in ("KeyedConnect", "KeyedProcess") and not node.has_order:
+    elif node.name in KEYED and not node.has_order:
         yield Obstacle(
             "a keyed function gets the rows of a key in no fixed order",
             "fix it with key_by(...).order_by(...), or see that the function does not depend on it",
@@ -94,6 +98,15 @@ def of_node(node: Plan) -> Iterator[Obstacle]:
             "drop duplicates on all columns, or use what comes after it by the key columns only",
             fatal=False,
         )
+
+
+def of_initial_state() -> Obstacle:
+    """An initial state, which is read until the first checkpoint is complete."""
+    return Obstacle(
+        "an initial state is read again if the query fails before its first checkpoint",
+        "let its table be as it is until then: the first micro-batch takes a checkpoint",
+        fatal=False,
+    )
 
 
 def of_table(text: str) -> Obstacle:

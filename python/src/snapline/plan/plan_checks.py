@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 from snapline.errors import InvalidConfiguration
 from snapline.plan.logical_plan import Expression, Plan, WriterSettings
 from snapline.plan.obstacles import (
+    INITIAL,
+    KEYED,
     ORDER_DEPENDENT,
     REPLAYABLE,
     Obstacle,
     of_expression,
+    of_initial_state,
     of_node,
     of_source,
     of_table,
@@ -35,8 +38,7 @@ _STATEFUL = {
     "FlatMapGroupsInPandasWithState",
     "FlatMapGroupsWithState",
     "GlobalLimit",
-    "KeyedConnect",
-    "KeyedProcess",
+    *KEYED,
     "TransformWithState",
     "TransformWithStateInPySpark",
 }
@@ -110,6 +112,15 @@ def keeps_state(df: DataFrame) -> bool:
     return _has_state(Plan.of(df))
 
 
+def has_initial_state(df: DataFrame) -> bool:
+    """Whether a keyed function of a streaming DataFrame begins with a state of its own."""
+    return _has_initial_state(Plan.of(df))
+
+
+def _has_initial_state(node: Plan) -> bool:
+    return node.is_streaming and (node.name == INITIAL or any(map(_has_initial_state, node.children)))
+
+
 def _has_state(node: Plan) -> bool:
     return node.is_streaming and (_keeps_state(node) or any(map(_has_state, node.children)))
 
@@ -124,7 +135,7 @@ def _walk_unaligned(node: Plan) -> Iterator[str]:
         return
     if node.name == "KeyedConnect":
         yield f"{node.text} has a broadcast stream, whose rows cannot wait"
-    elif node.name == "KeyedProcess":
+    elif node.name in KEYED:
         yield ""
     elif _keeps_state(node):
         yield f"{node.text} takes the time for all rows of a batch"
@@ -165,7 +176,10 @@ def _walk(node: Plan, feeds_state: bool) -> Iterator[Obstacle]:
     if feeds_state:
         yield from _walk_node(node)
     for child in (*node.children, *node.subqueries):
-        yield from _walk(child, feeds_state)
+        if node.name == INITIAL and not child.is_streaming:
+            yield of_initial_state()
+        else:
+            yield from _walk(child, feeds_state)
 
 
 def _walk_static(node: Plan) -> Iterator[Obstacle]:

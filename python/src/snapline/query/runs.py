@@ -13,6 +13,7 @@ from snapline.folder.interval_mark import INTERVAL_MARK, make_mark
 from snapline.folder.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_data, rows_wait
 from snapline.java_api import java_checkpointing, session_with, translate
 from snapline.plan.logical_plan import field_of
+from snapline.plan.plan_checks import has_initial_state
 from snapline.query.start_settings import LONG_LOGS, starting_with
 from snapline.recovery.recovery import Recovery
 from snapline.recovery.replay import BatchReplay
@@ -104,6 +105,9 @@ class Runs:
         if rows_wait(self._files):
             plan_batch_without_data(self._files)
         self.driver.goOn(self._recovery.unfinished() if drains else unfinished)
+        if self._config.takes_checkpoints and not self._recovery.has_committed and has_initial_state(self._writer._df):
+            # A replay that began before the first checkpoint would read the initial state anew.
+            self.driver.trigger(False, False)
         self._recovery.clear_the_way()
         path, table = self._target
         writer = self._writer

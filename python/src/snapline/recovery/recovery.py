@@ -56,6 +56,11 @@ class Recovery:
         planned, committed = self._offsets.newest(), self._commits.newest()
         return -1 if planned is None or planned == committed else planned
 
+    @property
+    def has_committed(self) -> bool:
+        """Whether a batch is committed."""
+        return self._commits.newest() is not None
+
     def clear_the_way(self) -> None:
         """Removes what a crash left of an entry that was being written.
 

@@ -22,6 +22,7 @@ from snapline.stream.connected import ConnectedStreams
 from snapline.stream.fields import Chosen, FieldReduce, Kept, Sum
 from snapline.stream.folding import Emit, aggregation, reduction
 from snapline.stream.frame import check_frame
+from snapline.stream.initial_state import InitialState, check_same_key
 from snapline.stream.interval_join import IntervalJoin
 from snapline.stream.planning import plan_process
 from snapline.stream.process import BroadcastConnectedStream
@@ -85,6 +86,7 @@ class KeyedStream:
         late_output: OutputTag | str | None = None,
         event_time: str | None = None,
         output_event_time: str | None = None,
+        initial_state: KeyedStream | None = None,
         uid: str | None = None,
     ) -> DataFrame:
         """Runs a function over the rows of each key.
@@ -98,6 +100,8 @@ class KeyedStream:
             event_time: the column that is the time of a row; without it the one that has a watermark.
             output_event_time: the column of the result that carries the watermark on, for a window or another keyed
                 function behind this one. A row that is put out older than the watermark fails the query.
+            initial_state: a bounded DataFrame by keys of the same types. A new query hands its rows to the function's
+                ``process_initial_state`` before the first micro-batch; one that goes on does not read it.
             uid: the name by which a restore finds the state of this operator, wherever it is in the plan. No other
                 operator of the query may have it.
 
@@ -120,7 +124,18 @@ class KeyedStream:
             output_event_time=output_event_time,
             uid=uid,
         )
-        return plan_frame(self._df, self._keys, self._order, plan)
+        initial = None if initial_state is None else self._initial(initial_state, function, schema, side_outputs)
+        return plan_frame(self._df, self._keys, self._order, plan, initial=initial)
+
+    def _initial(
+        self, state: KeyedStream, function: Any, output: str | StructType, side_outputs: Sequence[OutputTag]
+    ) -> InitialState:
+        if not isinstance(state, KeyedStream):
+            raise InvalidConfiguration(
+                f"the initial state {state!r}.", 'give snapline.key_by(df, "key") of a bounded DataFrame.'
+            )
+        check_same_key(self.schema, self._keys, state.schema, state._keys)
+        return InitialState.of(state._df, state._keys, function, output, side_outputs)
 
     def map(
         self, function: MapFunction | Callable[[Any], Any], schema: str | StructType, *, uid: str | None = None

@@ -22,6 +22,7 @@ from snapline.state.ddl import parse_schema
 from snapline.state.row import Row, row_maker
 from snapline.stream.broadcasting import BroadcastInput
 from snapline.stream.columns import check_columns
+from snapline.stream.initial_state import check_same_key, plan_initial
 from snapline.stream.keyed import KeyedStream
 from snapline.stream.planning import plan_process
 from snapline.testing.bounds import Bounds
@@ -103,11 +104,14 @@ class KeyedTestHarness:
             broadcast=broadcast,
         )
         self._broadcast = broadcast
+        self._function, self._output, self._tags = function, output, side_outputs
         self._job = planned.job
         self._rows = rows
         self._order = [rows.names.index(name) for name in check_columns(rows, order_by, "order_by")]
         self._late_output = late_output
         self._zone = zone_of(time_zone)
+        self._time_zone = time_zone
+        self._bounds = bounds or Bounds()
         self._link = link
         self._store: Store = DictStore() if path is None else RocksStore(Path(path))
         self._operator = Operator(
@@ -116,7 +120,7 @@ class KeyedTestHarness:
             planned.result,
             self._store,
             time_zone,
-            bounds or Bounds(),
+            self._bounds,
             broadcast=None if broadcast is None else broadcast.schema,
         )
         first = None if planned.job.event_time is None else 0
@@ -156,6 +160,32 @@ class KeyedTestHarness:
         if self._broadcast is not None:
             rules = in_order(as_tuples(broadcast, self._broadcast.schema.names), self._broadcast)
         return self._run(self._in_time(as_tuples(rows, self._rows.names)), rules)
+
+    def process_initial_state(
+        self, rows: Sequence[Any], *, schema: str | StructType, key: str | Sequence[str] | None = None
+    ) -> None:
+        """The rows of an initial state, before the first micro-batch.
+
+        Args:
+            rows: tuples, dicts or Rows.
+            schema: their schema.
+            key: the columns of their key; None: they have the names of the other rows'.
+
+        Raises:
+            InvalidConfiguration: the function does not take such an initial state.
+        """
+        columns = parse_schema(schema, "the schema of the initial state")
+        keys = list(self._job.key_names) if key is None else [key] if isinstance(key, str) else list(key)
+        planned = plan_initial(columns, keys, self._function, self._output, self._tags)
+        check_same_key(self._rows, self._job.key_names, columns, keys)
+        operator = Operator(planned.job, columns, planned.result, self._store, self._time_zone, self._bounds)
+        result = operator.run_batch(
+            as_tuples(rows, columns.names),
+            self._time,
+            lambda answer: self._link(planned.job, answer),
+            fires_timers=False,
+        )
+        self._collected.add(result)
 
     def process(self, rows: Sequence[Any], *, batch_size: int | None = None) -> list[Row]:
         """Rows in one micro-batch, or cut into several."""

@@ -70,6 +70,8 @@ class Operator:
         time: BatchTime,
         link: Callable[[Callable[[Frame], Frame | None]], Link],
         broadcast: Sequence[Any] = (),
+        *,
+        fires_timers: bool = True,
     ) -> BatchResult:
         """One micro-batch, through a worker of its own.
 
@@ -78,6 +80,7 @@ class Operator:
             time: the time of the batch; all timers of a bounded one are due.
             link: makes the link, given the function that answers a FETCH.
             broadcast: rows of the broadcast stream, in the order of all partitions.
+            fires_timers: False: timers that are due stay, as after the rows of an initial state.
         """
         is_keyed = self._job.plan.kind.is_keyed
         if not is_keyed and not rows and not broadcast and not self.operator_states.is_first:
@@ -89,7 +92,7 @@ class Operator:
         exchange.run(broadcast_chunks(broadcast, self.schemas, self._bounds.chunk_rows))
         exchange.run(RowChunks(self._job, self.schemas, self.states, self._bounds, exchange.held).of(rows))
         due = (NEVER, NEVER) if time.is_bounded else (time.watermark, time.processing)
-        while any(self._fire(exchange, domain, due) for domain in (EVENT, PROCESSING)):
+        while fires_timers and any(self._fire(exchange, domain, due) for domain in (EVENT, PROCESSING)):
             pass
         result = exchange.end()
         self.operator_states.mark()

@@ -35,6 +35,7 @@ class SchemaStream(KeyedStream):
         late_output: OutputTag | str | None = None,
         event_time: str | None = None,
         output_event_time: str | None = None,
+        initial_state: KeyedStream | None = None,
         uid: str | None = None,
     ) -> dict[str, Any]:
         late = late_output.name if isinstance(late_output, OutputTag) else late_output

@@ -120,7 +120,7 @@ final class KeyedTask(
         ship(frame, meta, end)
       case Rows if limit.waitsAtEnd => stop()
       case Rows => phase = Firing
-      case Firing => if (setup.spec.keyed) fire() else finish()
+      case Firing => if (setup.spec.keyed && setup.firesTimers) fire() else finish()
       case Ending => ()
     }
 

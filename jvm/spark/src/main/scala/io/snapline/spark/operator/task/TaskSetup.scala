@@ -22,6 +22,8 @@ import org.apache.spark.sql.execution.streaming.state.snapline.GroupingKeys
   *   the operator's number of partitions; for a bounded table the task knows it
   * @param rowsWatermark
   *   ms; the one that came before the rows, up to which the micro-batch before has fired timers. None without one
+  * @param firesTimers
+  *   whether timers that are due fire after the rows; they do not after the rows of an initial state
   */
 final case class TaskSetup(
     spec: KeyedSpec,
@@ -37,7 +39,8 @@ final case class TaskSetup(
     limits: WorkerLimits,
     histories: Seq[SchemaHistory],
     partitions: Int = 1,
-    rowsWatermark: Option[Long] = None
+    rowsWatermark: Option[Long] = None,
+    firesTimers: Boolean = true
 ) {
   val key: StructType = if (spec.keyed) fields(keyOrdinals.map(input)) else TaskSetup.subtask
 

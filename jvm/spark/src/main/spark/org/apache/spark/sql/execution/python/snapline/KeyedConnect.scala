@@ -1,7 +1,6 @@
 package org.apache.spark.sql.execution.python.snapline
 
-import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{BinaryNode, LogicalPlan}
 
 /** A function over a stream, with keys or without, and a broadcast stream.
@@ -18,14 +17,7 @@ private[snapline] case class KeyedConnect(
     left: LogicalPlan,
     right: LogicalPlan
 ) extends BinaryNode
-    with MultiInstanceRelation {
-  override def output: Seq[Attribute] = outputAttributes
-
-  override def producedAttributes: AttributeSet = AttributeSet(outputAttributes)
-
-  /** Every column is the function's to see. */
-  override lazy val references: AttributeSet = left.outputSet ++ right.outputSet
-
+    with KeyedNode {
   override def newInstance(): LogicalPlan = copy(outputAttributes = outputAttributes.map(_.newInstance()))
 
   override protected def withNewChildrenInternal(newLeft: LogicalPlan, newRight: LogicalPlan): KeyedConnect =

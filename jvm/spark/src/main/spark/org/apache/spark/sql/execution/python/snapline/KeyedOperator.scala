@@ -27,8 +27,9 @@ import org.apache.spark.util.LongAccumulator
   * It extends Spark's operator for the JVM and not the one for Python, though it runs Python. A plan is copied a dozen
   * times in each micro-batch, and every copy of the Python one resolves an encoder and registers its metrics: more than
   * a quarter of the driver's time. Fields of encoders and processors are empty. The output is in `dataAttributes`, the
-  * order of a key's rows in `initialStateDataAttrs`. The broadcast stream, if there is one, is in `initialState`, and
-  * the order of its rows in `initialStateGroupingAttrs`.
+  * order of a key's rows in `initialStateDataAttrs`. `initialState` is the broadcast stream, or the initial state, or
+  * empty; `initialStateGroupingAttrs` has the order of the former's rows, or the keys of the latter's. Spark clears
+  * `hasInitialState` after the first micro-batch.
   */
 private[snapline] trait KeyedOperator extends TransformWithStateExec {
   def function: KeyedFunction
@@ -72,13 +73,15 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
   // ---- planning
 
   override def requiredChildDistribution: Seq[Distribution] = Seq(
-    if (!spec.keyed) UnspecifiedDistribution
-    else if (isStreaming) {
-      StatefulOperatorPartitioning.getCompatibleDistribution(groupingAttributes, getStateInfo, conf)
-    } else ClusteredDistribution(groupingAttributes),
+    if (spec.keyed) byKeys(groupingAttributes) else UnspecifiedDistribution,
     if (hasBroadcast) BroadcastDistribution(SortedRows.of(initialStateGroupingAttrs, initialState.output))
+    else if (hasInitialState) byKeys(initialStateGroupingAttrs)
     else UnspecifiedDistribution
   )
+
+  private def byKeys(keys: Seq[Attribute]): Distribution =
+    if (isStreaming) StatefulOperatorPartitioning.getCompatibleDistribution(keys, getStateInfo, conf)
+    else ClusteredDistribution(keys)
 
   override def outputPartitioning: Partitioning =
     if (spec.keyed) super.outputPartitioning
@@ -94,7 +97,8 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
     */
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = {
     val columns = if (spec.grouped) groupingAttributes ++ order else order
-    Seq(columns.map(SortOrder(_, Ascending)), Nil)
+    val initial = if (hasInitialState && function.initial.exists(_.spec.grouped)) initialStateGroupingAttrs else Nil
+    Seq(columns, initial).map(_.map(SortOrder(_, Ascending)))
   }
 
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
@@ -164,14 +168,15 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
   override protected def doExecute(): RDD[InternalRow] = {
     metrics
     val artifact = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
-    val run = new KeyedRun(this, KeyedRun.setup(this, conf), artifact, nextTimer, waiting)
+    val run =
+      new KeyedRun(this, KeyedRun.setup(this, conf), KeyedRun.initialSetup(this, conf), artifact, nextTimer, waiting)
     // One array for all partitions; Spark keeps it until nobody holds it any more.
     val broadcast =
       if (hasBroadcast) Some(initialState.executeBroadcast[Array[InternalRow]]()) else None
     val schema = broadcast.map(_ => DataTypeUtils.fromAttributes(initialState.output))
     def toAll: BroadcastRows = broadcast.fold(BroadcastRows.None)(rows => new BroadcastRows(schema, rows.value))
+    val input = if (hasInitialState) InitialRows.zip(child.execute(), initialState.execute()) else child.execute()
     if (isStreaming) {
-      val input = child.execute()
       val rows = if (spec.keyed) input else SubtaskRows.of(input, getStateInfo.numPartitions)
       rows
         .mapPartitionsWithStateStore[InternalRow](
@@ -186,8 +191,7 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
         )((store, rows) => run.start(store, rows, toAll)(() => store.commit(): Unit))
     } else {
       val bounded = BoundedStore.plan(session, keySchema)
-      val input = child.execute()
-      val always = hasBroadcast || spec.operatorStates.nonEmpty
+      val always = hasBroadcast || hasInitialState || spec.operatorStates.nonEmpty
       spec.parallelism.fold(input)(SubtaskRows.of(input, _)).mapPartitionsWithIndex[InternalRow] { (partition, rows) =>
         if (!rows.hasNext && !always) Iterator.empty
         else {

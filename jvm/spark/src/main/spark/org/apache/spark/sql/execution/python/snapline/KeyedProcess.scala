@@ -1,10 +1,6 @@
 package org.apache.spark.sql.execution.python.snapline
 
-import io.snapline.spark.operator.state.KeyedSpec
-
-import org.apache.spark.api.python.PythonFunction
-import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
 /** A keyed function over a stream or a bounded table.
@@ -19,22 +15,8 @@ private[snapline] case class KeyedProcess(
     outputAttributes: Seq[Attribute],
     child: LogicalPlan
 ) extends UnaryNode
-    with MultiInstanceRelation {
-  override def output: Seq[Attribute] = outputAttributes
-
-  override def producedAttributes: AttributeSet = AttributeSet(outputAttributes)
-
-  /** Every column is the function's to see. */
-  override lazy val references: AttributeSet = child.outputSet
-
+    with KeyedNode {
   override def newInstance(): LogicalPlan = copy(outputAttributes = outputAttributes.map(_.newInstance()))
 
   override protected def withNewChildInternal(newChild: LogicalPlan): KeyedProcess = copy(child = newChild)
-}
-
-/** The function and what the Python package declared of it; no expression, so that no rule of Spark takes it for one of
-  * its own.
-  */
-private[snapline] final class KeyedFunction(val python: PythonFunction, val spec: KeyedSpec) extends Serializable {
-  override def toString: String = spec.toString
 }

@@ -73,6 +73,50 @@ object KeyedProcessApi {
     result(Seq(input, rules), process, spec)
   }
 
+  /** The rows of an initial state, for [[begin]].
+    *
+    * @param function
+    *   for them, with the same states as the one for the rows after them
+    */
+  def initial(
+      df: sql.DataFrame,
+      keyNames: java.util.List[String],
+      function: PythonFunction,
+      specJson: String
+  ): InitialState = new InitialState(df, keyNames, new KeyedFunction(function, KeyedSpec.parse(specJson)))
+
+  /** As [[plan]], with an initial state. */
+  def begin(
+      df: sql.DataFrame,
+      keyNames: java.util.List[String],
+      orderNames: java.util.List[String],
+      initial: InitialState,
+      function: PythonFunction,
+      outputSchema: String,
+      specJson: String
+  ): sql.DataFrame = {
+    val input = new Input(df)
+    val spec = KeyedSpec.parse(specJson)
+    val begins = new Input(initial.df).apartFrom(input)
+    val process = KeyedInitial(
+      new KeyedFunction(function, spec, Some(initial.function)),
+      keys(input, keyNames, spec),
+      input.attributes(orderNames),
+      keys(begins, initial.keyNames, initial.function.spec),
+      output(outputSchema),
+      input.analyzed,
+      begins.analyzed
+    )
+    result(Seq(input), process, spec)
+  }
+
+  /** A bounded table, and the function that makes state of its rows. */
+  final class InitialState private[KeyedProcessApi] (
+      private[KeyedProcessApi] val df: sql.DataFrame,
+      private[KeyedProcessApi] val keyNames: java.util.List[String],
+      private[KeyedProcessApi] val function: KeyedFunction
+  )
+
   private def keys(input: Input, names: java.util.List[String], spec: KeyedSpec): Seq[Attribute] = {
     val keys = input.attributes(names)
     keys.filterNot(key => UnsafeRowUtils.isBinaryStable(key.dataType)).foreach { key =>

@@ -16,7 +16,9 @@ object KeyedProcessStrategy extends SparkStrategy {
       operator(function, keys, order, output, child, LocalTableScanExec(Nil, Nil, None), Nil) :: Nil
     case KeyedConnect(function, keys, order, broadcastOrder, output, left, right) =>
       operator(function, keys, order, output, left, planLater(right), broadcastOrder) :: Nil
-    case UpdateEventTimeWatermarkColumn(column, Some(delay), keyed @ (_: KeyedProcess | _: KeyedConnect)) =>
+    case KeyedInitial(function, keys, order, initialKeys, output, left, right) =>
+      operator(function, keys, order, output, left, planLater(right), initialKeys) :: Nil
+    case UpdateEventTimeWatermarkColumn(column, Some(delay), keyed: KeyedNode) =>
       KeyedOutputTimeExec(column, delay, planLater(keyed)) :: Nil
     case _ => Nil
   }
@@ -33,6 +35,11 @@ object KeyedProcessStrategy extends SparkStrategy {
 
   /** Before Spark has filled in what belongs to a micro-batch. A bounded table has its state and its time from here; a
     * stream gets both from Spark.
+    *
+    * @param second
+    *   the broadcast stream or the initial state
+    * @param secondColumns
+    *   what orders the former, and the keys of the latter
     */
   private def operator(
       function: KeyedFunction,
@@ -40,8 +47,8 @@ object KeyedProcessStrategy extends SparkStrategy {
       order: Seq[Attribute],
       output: Seq[Attribute],
       child: LogicalPlan,
-      broadcast: SparkPlan,
-      broadcastOrder: Seq[Attribute]
+      second: SparkPlan,
+      secondColumns: Seq[Attribute]
   ): SparkPlan = {
     val eventTime = WatermarkSupport.findEventTimeColumn(child.output, allowMultipleEventTimeColumns = true)
     val timeMode = if (eventTime.isDefined) TimeMode.EventTime() else TimeMode.None()
@@ -64,11 +71,11 @@ object KeyedProcessStrategy extends SparkStrategy {
       eventTimeWatermarkForEviction = None,
       child = planLater(child),
       isStreaming = bounded.isEmpty,
-      hasInitialState = false,
-      initialStateGroupingAttrs = broadcastOrder,
+      hasInitialState = function.initial.isDefined,
+      initialStateGroupingAttrs = secondColumns,
       initialStateDataAttrs = order,
       initialStateDeserializer = nothing,
-      initialState = broadcast,
+      initialState = second,
       function = function
     )
   }

@@ -2,6 +2,7 @@ package org.apache.spark.sql.execution.python.snapline
 
 import scala.collection.mutable
 
+import io.snapline.error.InternalError
 import io.snapline.spark.operator.channel.{Cuts, TaskCuts}
 import io.snapline.spark.operator.frames.WorkerLink
 import io.snapline.spark.operator.state.{ChangeCounts, EntrySum, KeyedSpec, StateMigration}
@@ -11,6 +12,7 @@ import io.snapline.spark.settings.WorkerLimits
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.state.StateStore
@@ -26,10 +28,13 @@ import org.apache.spark.util.{CompletionIterator, LongAccumulator}
   *   gets the earliest timer in processing time that is still to fire
   * @param waiting
   *   gets the number of batches that have rows or timers that wait
+  * @param initialSetup
+  *   of the rows of the initial state, in the first micro-batch of an operator that has one
   */
 private[snapline] final class KeyedRun(
     operator: KeyedOperator,
     setup: TaskSetup,
+    initialSetup: Option[TaskSetup],
     artifact: Option[String],
     earliest: EarliestTime,
     waiting: LongAccumulator
@@ -47,19 +52,10 @@ private[snapline] final class KeyedRun(
     setup.families.foreach(_.createIn(store))
     new StateMigration(setup.histories, store).run()
     val counts = new ChangeCounts
+    begin(store, InitialRows.of(rows), counts)
     val late = mutable.Queue.empty[InternalRow]
-    val schemaOf = ArrowSchemas.of(setup.timeZone) _
     val context = TaskContext.get()
-    def startLink(): WorkerLink = {
-      val link = new PythonWorkerLink(operator.function.python, artifact, operator.workerMetrics)
-      link.start(context)
-      link
-    }
-    val allocator = ArrowSchemas.allocator("keyed process")
-    val partition = if (setup.streaming) store.id.partitionId else context.partitionId()
-    val partitions = if (setup.streaming) setup.partitions else context.numPartitions()
-    val runtime =
-      new TaskRuntime(setup, store, counts, schemaOf, allocator, TaskPlace(partition, partitions), () => startLink())
+    val runtime = runtimeOf(operator.function, setup, store, counts)
     val stopsWithin = setup.spec.mode == KeyedSpec.Element
     val cuts =
       if (!setup.streaming) Cuts.Never
@@ -85,6 +81,35 @@ private[snapline] final class KeyedRun(
       row
     }
   }
+
+  private def runtimeOf(
+      function: KeyedFunction,
+      setup: TaskSetup,
+      store: StateStore,
+      counts: ChangeCounts
+  ): TaskRuntime = {
+    val context = TaskContext.get()
+    def startLink(): WorkerLink = {
+      val link = new PythonWorkerLink(function.python, artifact, operator.workerMetrics)
+      link.start(context)
+      link
+    }
+    val partition = if (setup.streaming) store.id.partitionId else context.partitionId()
+    val partitions = if (setup.streaming) setup.partitions else context.numPartitions()
+    val place = TaskPlace(partition, partitions)
+    val allocator = ArrowSchemas.allocator("keyed process")
+    new TaskRuntime(setup, store, counts, ArrowSchemas.of(setup.timeZone) _, allocator, place, () => startLink())
+  }
+
+  /** Hands the rows of the initial state to the function, before all others. Nothing is put out, and no timer fires. */
+  private def begin(store: StateStore, rows: Iterator[InternalRow], counts: ChangeCounts): Unit =
+    for (function <- operator.function.initial; begins <- initialSetup if rows.hasNext) {
+      val runtime = runtimeOf(function, begins, store, counts)
+      val task = runtime.open(rows, BroadcastRows.None, LateRule.None, mutable.Queue.empty, Cuts.Never)
+      if (task.hasNext) throw new InternalError("The function put rows out for its initial state.")
+      KeyedMetrics.report(operator.metrics, new ChangeCounts, task, runtime.waiting)
+      runtime.close()
+    }
 
   private def check(store: StateStore, sums: Seq[(String, EntrySum)]): Unit = if (sums.nonEmpty) {
     val found = sums.map { case (name, sum) => (name, sum.entries, sum.hash) }
@@ -119,14 +144,27 @@ private[snapline] final class KeyedRun(
 private object KeyedRun {
 
   /** Makes the setup of the tasks from the plan of a micro-batch, in which Spark has filled in watermarks and state. */
-  def setup(plan: KeyedOperator, conf: SQLConf): TaskSetup = {
-    val input = plan.child.output
-    val spec = plan.function.spec
+  def setup(plan: KeyedOperator, conf: SQLConf): TaskSetup =
+    setup(plan, conf, plan.function.spec, plan.child.output, plan.groupingAttributes)
+
+  /** The same for the rows of the initial state. */
+  def initialSetup(plan: KeyedOperator, conf: SQLConf): Option[TaskSetup] =
+    for (function <- plan.function.initial if plan.hasInitialState)
+      yield setup(plan, conf, function.spec, plan.initialState.output, plan.initialStateGroupingAttrs)
+        .copy(firesTimers = false)
+
+  private def setup(
+      plan: KeyedOperator,
+      conf: SQLConf,
+      spec: KeyedSpec,
+      input: Seq[Attribute],
+      keys: Seq[Attribute]
+  ): TaskSetup = {
     val eventTime = WatermarkSupport.findEventTimeColumnIndex(input, allowMultipleEventTimeColumns = true)
     TaskSetup(
       spec,
       input,
-      plan.groupingAttributes.map(key => input.indexWhere(_.exprId == key.exprId)),
+      keys.map(key => input.indexWhere(_.exprId == key.exprId)),
       DataTypeUtils.fromAttributes(plan.output),
       plan.getStateInfo.storeVersion,
       plan.batchTimestampMs.getOrElse(0L),

@@ -1,0 +1,42 @@
+"""The function for the rows of an initial state."""
+
+from __future__ import annotations
+
+from inspect import isgeneratorfunction
+from typing import Any
+
+from snapline.errors import InvalidConfiguration
+from snapline.functions.process import KeyedProcessFunction, check_synchronous_methods
+
+
+class InitialStateFunction(KeyedProcessFunction):
+    """Hands each row to ``process_initial_state`` of the function whose states it fills.
+
+    Raises:
+        InvalidConfiguration: the function does not override that method, or the method is a generator.
+    """
+
+    def __init__(self, function: KeyedProcessFunction) -> None:
+        name = function._shown_as or type(function).__name__
+        method = type(function).process_initial_state
+        if method is KeyedProcessFunction.process_initial_state:
+            raise InvalidConfiguration(
+                f"an initial state for {name}, which does not override process_initial_state.",
+                "override it: it makes state of one row of the initial state.",
+            )
+        if isgeneratorfunction(method):
+            raise InvalidConfiguration(
+                f"{name}.process_initial_state yields rows.", "let it fill states alone: there is no output yet."
+            )
+        check_synchronous_methods(function, ["process_initial_state"])
+        self._function = function
+        self._shown_as = name
+
+    def open(self, ctx: Any) -> None:
+        self._function.open(ctx)
+
+    def close(self) -> None:
+        self._function.close()
+
+    def process_element(self, row: Any, ctx: Any) -> None:
+        self._function.process_initial_state(row, ctx)
