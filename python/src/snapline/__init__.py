@@ -18,6 +18,7 @@ from snapline.settings.backends import (
 if TYPE_CHECKING:
     from snapline import inspect as inspect
     from snapline import testing as testing
+    from snapline import tws as tws
     from snapline import window as window
     from snapline.functions import (
         ArrowState,
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
 
     # From its module, which has its name: through the room, mypy takes the one for the other.
     from snapline.stream.process import process
+    from snapline.tws import transform_with_state, transform_with_state_in_pandas
 
 __all__ = [
     "PICKLED",
@@ -198,6 +200,8 @@ __all__ = [
     "restore_savepoint",
     "side_output",
     "start",
+    "transform_with_state",
+    "transform_with_state_in_pandas",
     "window_all",
     "write_savepoint",
 ]
@@ -205,7 +209,7 @@ __all__ = [
 
 # Rooms that are used by their own names, as in `snapline.inspect.open(path)`. They are not in __all__: Python has an
 # `inspect` too.
-_ROOMS = ("inspect", "testing", "window")
+_ROOMS = ("inspect", "testing", "tws", "window")
 
 
 def __getattr__(name: str) -> Any:
@@ -213,8 +217,8 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"snapline.{name}")
     if name in __all__:
-        for room in ("snapline.state", "snapline.functions", "snapline.stream", "snapline.query", "snapline.savepoint"):
-            module = import_module(room)
+        for room in ("state", "functions", "stream", "query", "savepoint", "tws"):
+            module = import_module(f"snapline.{room}")
             if name in module.__all__:
                 return getattr(module, name)
     raise AttributeError(f"module 'snapline' has no attribute {name!r}")

@@ -63,6 +63,13 @@ class RuntimeContext(ABC):
         return self._state(descriptor, AggregatingStateDescriptor)  # type: ignore[no-any-return]
 
     @abstractmethod
+    def delete_if_exists(self, name: str) -> None:
+        """Removes a state that an earlier version of the function asked for, of all keys, for good.
+
+        It is gone with the first micro-batch. This version must not ask for it.
+        """
+
+    @abstractmethod
     def get_metrics_group(self) -> MetricGroup:
         """Where counters and gauges are made."""
 
@@ -81,6 +88,8 @@ class TimerSink(Protocol):
     def register(self, slot: int, time: int, domain: int) -> None: ...
 
     def delete(self, slot: int, time: int, domain: int) -> None: ...
+
+    def times(self, domain: int) -> list[int]: ...
 
 
 class TimerService:
@@ -132,6 +141,17 @@ class TimerService:
     def delete_processing_time_timer(self, time: int | datetime) -> None:
         """Takes back a processing-time timer; nothing happens if there is none."""
         self._timers.delete(self._cursor.slot, to_millis(time, self._zone), PROCESSING)
+
+    def list_timers(self, domain: TimeDomain = "event") -> list[int]:
+        """The times of the current key's timers, in ms and in order.
+
+        Args:
+            domain: those of event time or of ``processing`` time.
+
+        Raises:
+            InvalidConfiguration: the function does not say that it ``lists_timers``.
+        """
+        return self._timers.times(EVENT if domain == "event" else PROCESSING)
 
     def to_millis(self, time: datetime) -> int:
         """A datetime, as a row has it, in milliseconds."""

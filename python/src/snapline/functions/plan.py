@@ -14,6 +14,7 @@ from snapline.functions.errors import FunctionFailed
 from snapline.functions.kind import FunctionKind
 from snapline.functions.process import BatchType, Mode, batch_type_of, check_library, check_synchronous, mode_of
 from snapline.functions.recording import RecordingContext
+from snapline.functions.timer_list import TIMER_LIST
 from snapline.state.operator_spec import OperatorStateSpec
 from snapline.state.spec import StateSpec
 
@@ -32,6 +33,8 @@ class FunctionPlan:
         kind: whether the function has keys, and a broadcast stream.
         operator_states: the broadcast states of the broadcast stream first; empty where there are neither.
         takes_late_rows: whether rows older than the watermark reach the function.
+        lists_timers: whether the last of the states is the list of a key's timers.
+        deleted: the names of states that are removed if an earlier version of the function had them.
     """
 
     pickle: bytes
@@ -43,6 +46,8 @@ class FunctionPlan:
     kind: FunctionKind = FunctionKind.KEYED
     operator_states: tuple[OperatorStateSpec, ...] = ()
     takes_late_rows: bool = False
+    lists_timers: bool = False
+    deleted: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -75,6 +80,11 @@ class FunctionPlan:
             raise FunctionFailed(
                 f"{name} cannot be pickled: {e}", "make in open() what a task has to have for itself."
             ) from e
+        lists_timers = bool(kind.is_keyed and getattr(function, "lists_timers", False))
+        if lists_timers and mode == "arrow":
+            raise InvalidConfiguration(
+                f"{name} overrides process_arrow, and lists timers.", "override process_element or process_batch."
+            )
         copy: Any = cloudpickle.loads(pickle)
         context = RecordingContext(kind.is_keyed)
         own: tuple[OperatorStateSpec, ...] = ()
@@ -83,6 +93,8 @@ class FunctionPlan:
                 own = recorded_states(copy)
             copy.open(context)
             copy.close()
+            if lists_timers:
+                context.get_map_state(TIMER_LIST)
         except SnaplineError:
             raise
         except Exception as e:
@@ -91,15 +103,35 @@ class FunctionPlan:
                 "see the traceback above; they run on the driver too, to see which states there are.",
             ) from e
         states = tuple(StateSpec.of(descriptor) for descriptor in context.descriptors.values())
+        kept = sorted(set(context.deleted) & context.descriptors.keys())
+        if kept:
+            raise InvalidConfiguration(
+                f"{name} deletes state {', '.join(kept)}, and asks for it too.", "leave out one of the two."
+            )
         _check_for_arrow(mode, name, states)
         batch_type = batch_type_of(copy)
+        if batch_type == "rows" and not kind.is_keyed:
+            raise InvalidConfiguration(
+                f"{name} has no key, and wants lists of rows.", "take Arrow batches, or override process_element."
+            )
         if mode == "batch":
             check_library(batch_type, name)
         operator_states = (*broadcast, *(spec for spec in own if spec not in broadcast))
         _check_names(name, [*(spec.name for spec in operator_states)])
         takes_late_rows = bool(kind.is_keyed and function.takes_late_rows)
-        metrics = tuple(context.metrics.names)
-        return cls(pickle, name, mode, batch_type, states, metrics, kind, operator_states, takes_late_rows)
+        return cls(
+            pickle,
+            name,
+            mode,
+            batch_type,
+            states,
+            tuple(context.metrics.names),
+            kind,
+            operator_states,
+            takes_late_rows,
+            lists_timers,
+            tuple(context.deleted),
+        )
 
 
 def _check_names(function: str, names: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.util import find_spec
 from inspect import isasyncgenfunction, iscoroutinefunction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from snapline.errors import InvalidConfiguration
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from snapline.state.row import Row
 
 Mode = Literal["element", "batch", "arrow"]
-BatchType = Literal["arrow", "pandas", "polars"]
+BatchType = Literal["arrow", "pandas", "polars", "rows"]
 
 # The other methods of a function of any kind that are called.
 _OTHER_METHODS = (
@@ -39,10 +39,13 @@ class KeyedProcessFunction:
         batch_type: what ``process_batch`` is given; None: what the annotation of its parameter says, else Arrow.
         takes_late_rows: True: rows older than the watermark reach the function, as in Flink. False: they are dropped
             and counted, or go to ``late_output``.
+        lists_timers: True: ``ctx.timer_service().list_timers()`` gives the timers of a key, at the price of an entry
+            of state for each. Not with ``process_arrow``.
     """
 
     batch_type: ClassVar[BatchType | None] = None
     takes_late_rows: ClassVar[bool] = False
+    lists_timers: ClassVar[bool] = False
     #: The name of a function of Snapline's that stands for one of the user's.
     _shown_as: str | None = None
 
@@ -57,7 +60,10 @@ class KeyedProcessFunction:
         raise NotImplementedError
 
     def process_batch(self, key: Any, batch: Any, ctx: Context) -> Any:
-        """Handles the rows of one key in a micro-batch; gives or yields data frames of the batch's kind, or rows."""
+        """Handles the rows of one key in a micro-batch; gives or yields data frames of the batch's kind, or rows.
+
+        With ``batch_type = "rows"`` the batch is a list of rows.
+        """
         raise NotImplementedError
 
     def process_arrow(self, batch: Any, state: ArrowState) -> Any:
@@ -132,7 +138,7 @@ def check_library(batch_type: BatchType, name: str) -> None:
     Raises:
         InvalidConfiguration: the library of the batches is not installed.
     """
-    if batch_type != "arrow" and find_spec(batch_type) is None:
+    if batch_type in ("pandas", "polars") and find_spec(batch_type) is None:
         raise InvalidConfiguration(
             f"process_batch of {name} wants batches of {batch_type}, and {batch_type} is not installed.",
             f'install it here and where the workers run (pip install "snapline[{batch_type}]"), or take Arrow batches.',
@@ -147,10 +153,10 @@ def batch_type_of(function: Any) -> BatchType:
     """
     wanted: BatchType | None = function.batch_type
     if wanted is not None:
-        if wanted not in ("arrow", "pandas", "polars"):
+        if wanted not in get_args(BatchType):
             raise InvalidConfiguration(
                 f"{type(function).__name__}.batch_type is {function.batch_type!r}.",
-                'set it to "arrow", "pandas" or "polars".',
+                f"set it to one of {', '.join(get_args(BatchType))}.",
             )
         return wanted
     code = type(function).process_batch.__code__

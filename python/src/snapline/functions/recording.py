@@ -18,6 +18,15 @@ class RecordingContext(RuntimeContext):
         self._is_keyed = is_keyed
         self.descriptors: dict[str, StateDescriptor] = {}
         self.metrics = MetricGroup()
+        self.deleted: list[str] = []
+
+    def delete_if_exists(self, name: str) -> None:
+        if not self._is_keyed or not isinstance(name, str) or not name or name.startswith("$"):
+            raise InvalidConfiguration(
+                f"delete_if_exists({name!r}), where no state can have that name.",
+                "give the name that the state's descriptor had in a function with a key.",
+            )
+        self.deleted.append(name)
 
     def _state(self, descriptor: StateDescriptor, kind: type[StateDescriptor]) -> Any:
         check_descriptor(descriptor, kind)

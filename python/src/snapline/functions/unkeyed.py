@@ -73,3 +73,7 @@ class NoTimers:
         )
 
     delete = register
+
+    def times(self, domain: int) -> list[int]:
+        """There are none."""
+        return []

@@ -29,9 +29,11 @@ class Row(tuple[Any, ...]):
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the row has no field {name}; its fields are {', '.join(self.__fields__)}")
 
-    def as_dict(self) -> dict[str, Any]:
-        """Names and values; of fields with one name the last."""
-        return dict(zip(self.__fields__, self, strict=True))
+    def as_dict(self, recursive: bool = False) -> dict[str, Any]:
+        """Names and values; of fields with one name the last. ``recursive``: rows within it are dicts too."""
+        if not recursive:
+            return dict(zip(self.__fields__, self, strict=True))
+        return {name: _plain(value) for name, value in zip(self.__fields__, self, strict=True)}
 
     asDict = as_dict  # PySpark's name for it
 
@@ -42,6 +44,14 @@ class Row(tuple[Any, ...]):
     def __reduce__(self) -> tuple[Any, ...]:
         # The class is made at run time: a pickle says how to make it again.
         return _restore, (self.__fields__, tuple(self))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Row):
+        return value.as_dict(True)
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return {key: _plain(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def row_maker(names: Sequence[str]) -> Callable[[Iterable[Any]], Row]:

@@ -61,6 +61,7 @@ class ProcessPlan:
             "metrics": list(plan.metrics),
             "late_output": self.late_output,
             "takes_late_rows": plan.takes_late_rows,
+            "deleted_states": list(plan.deleted),
             "side_outputs": list(self.sides),
             "event_time": self.job.event_time,
             "output_event_time": self.output_event_time,

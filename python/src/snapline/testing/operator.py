@@ -85,6 +85,7 @@ class Operator:
         is_keyed = self._job.plan.kind.is_keyed
         if not is_keyed and not rows and not broadcast and not self.operator_states.is_first:
             return BatchResult()
+        self._delete_states()
         exchange = Exchange(self.schemas, self.states, self.store, self._bounds, self.operator_states)
         exchange.link = link(exchange.answer)
         exchange.link.send(self._setup(time))
@@ -101,6 +102,12 @@ class Operator:
                 state.clean_up(time)
         self._batch_id += 1
         return result
+
+    def _delete_states(self) -> None:
+        for name in self._job.plan.deleted:
+            for family in (name, f"$ttl_{name}"):
+                for key, _ in list(self.store.items(family)):
+                    self.store.delete(family, key)
 
     def _setup(self, time: BatchTime) -> Frame:
         meta = {

@@ -64,6 +64,9 @@ class TaskContext(RuntimeContext):
             )
         return state
 
+    def delete_if_exists(self, name: str) -> None:
+        """The operator has removed it."""
+
     def get_metrics_group(self) -> MetricGroup:
         return self.metrics
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from snapline.errors import InvalidConfiguration
 from snapline.state.cursor import BEFORE_ALL
 
 REGISTER, DELETE = 0, 1
@@ -49,6 +50,16 @@ class Timers:
             self._alive.remove(timer)
         elif time > self._limits[domain]:
             self._changes[timer] = DELETE
+
+    def times(self, domain: int) -> list[int]:
+        """
+        Raises:
+            InvalidConfiguration: always; ``ListedTimers`` keeps lists.
+        """
+        raise InvalidConfiguration(
+            "list_timers() of a function that keeps no list of its timers.",
+            "set lists_timers = True in its class; timers that were set before are not on the list.",
+        )
 
     def change_all(self, slots: Any, times: Any, domain: int, operation: int) -> None:
         """Registers or deletes many; both are arrays of numpy."""

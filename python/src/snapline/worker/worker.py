@@ -15,8 +15,10 @@ from snapline.functions.broadcast import BroadcastContext
 from snapline.functions.context import TimerService
 from snapline.functions.process import Mode
 from snapline.functions.time import zone_of
+from snapline.functions.timer_list import TIMER_LIST
 from snapline.functions.unkeyed import NoTimers
 from snapline.state.cursor import BEFORE_ALL, BatchTime, Cursor
+from snapline.state.handles import make_handle
 from snapline.worker.arrow import ArrowLoop
 from snapline.worker.batch import BatchLoop
 from snapline.worker.broadcast import BroadcastLoop
@@ -39,8 +41,10 @@ from snapline.worker.frames import (
     unexpected,
 )
 from snapline.worker.job import Job
+from snapline.worker.key_rows import KeyRowsLoop
 from snapline.worker.keyed_states import AllKeyedStates
 from snapline.worker.keys import SlotKeys
+from snapline.worker.listed_timers import ListedTimers
 from snapline.worker.loops import Parts, RowLoop
 from snapline.worker.operator_states import OperatorStates
 from snapline.worker.outputs import Outputs
@@ -57,6 +61,13 @@ _LOOPS: dict[Mode, Callable[[Parts], RowLoop]] = {
     "arrow": ArrowLoop,
 }
 _UNKEYED_LOOPS: dict[Mode, Callable[[Parts], RowLoop]] = {"element": ElementLoop, "batch": ChunkLoop}
+
+
+def _make_loop(parts: Parts) -> RowLoop:
+    plan = parts.job.plan
+    if plan.mode == "batch" and plan.batch_type == "rows":
+        return KeyRowsLoop(parts)
+    return (_LOOPS if plan.kind.is_keyed else _UNKEYED_LOOPS)[plan.mode](parts)
 
 
 class Worker:
@@ -128,7 +139,12 @@ class _Task:
             schemas[OUTPUT_PART], len(job.columns), job.side_outputs, transport, meta["chunk_bytes"]
         )
         kind = job.plan.kind
-        timers = self._timers if kind.is_keyed else NoTimers()
+        self._listed: ListedTimers | None = None
+        if job.plan.lists_timers:
+            listed = self._states[-1]
+            handle = make_handle(TIMER_LIST, listed.spec, listed.cache, cursor, time, zone)
+            self._listed = ListedTimers(self._timers, handle, cursor)
+        timers = (self._listed or self._timers) if kind.is_keyed else NoTimers()
         service = TimerService(timers, cursor, time, zone)
         context = make_context(kind, cursor, self._keys, self._outputs, service, self._operator.broadcast)
         self.function: Any = pickle.loads(job.plan.pickle)
@@ -153,8 +169,7 @@ class _Task:
             chunk_bytes=meta["chunk_bytes"],
         )
         self._timer_loop = TimerLoop(parts)
-        loops = _LOOPS if kind.is_keyed else _UNKEYED_LOOPS
-        self._loop: RowLoop = loops[job.plan.mode](parts)
+        self._loop = _make_loop(parts)
         self._broadcast_loop = self._make_broadcast_loop(parts, service, requests) if kind.has_broadcast else None
 
     def _make_broadcast_loop(self, parts: Parts, service: TimerService, requests: Iterator[int]) -> BroadcastLoop:
@@ -210,7 +225,8 @@ class _Task:
             slots, times, domains = (batch.column(name).to_pylist() for name in ("slot", "time", "domain"))
             chunk = sorted(zip(times, domains, slots, strict=True))
         due = tuple(BEFORE_ALL if meta[name] is None else meta[name] for name in ("due_event_ms", "due_processing_ms"))
-        self._timer_loop.run(self._timers.fire(chunk, meta["through"], (due[0], due[1])))
+        fired = self._timers.fire(chunk, meta["through"], (due[0], due[1]))
+        self._timer_loop.run(fired if self._listed is None else self._listed.fired(fired))
         self._done(meta["end_of_epoch"])
 
     def _begin(self, frame: Frame) -> None:

@@ -222,6 +222,12 @@ private[provider] abstract class StoreRows(
   override def removeColFamilyIfExists(name: String): Boolean = {
     transition(Update)
     checkFamilyChange("remove_col_family", name, isInternal = false)
+    removeFamily(name)
+  }
+
+  /** Those of Snapline's own too, which Spark's interface does not let anybody remove. */
+  private[spark] def removeFamily(name: String): Boolean = {
+    transition(Update)
     val removed = provider.state.backend.removeFamily(name)
     if (removed) {
       provider.families.remove(name)

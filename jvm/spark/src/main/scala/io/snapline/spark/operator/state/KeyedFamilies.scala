@@ -6,6 +6,8 @@ import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.types.{IntegerType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
+import io.snapline.spark.provider.SnaplineStateStore
+
 /** The column families of a keyed function, in the layout of Spark's transformWithState. */
 final case class KeyedFamily(
     name: String,
@@ -28,6 +30,17 @@ object KeyedFamilies {
 
   def of(spec: KeyedSpec, key: StructType): Seq[KeyedFamily] =
     spec.states.flatMap(ofState(_, key)) ++ (if (spec.keyed) timers(key) else Nil) ++ ofOperator(spec)
+
+  /** Removes a state that no function asks for any more, and the index of its time to live. A store of Spark's keeps
+    * the index: it lets nobody remove that.
+    */
+  def remove(name: String, store: StateStore): Unit = {
+    store.removeColFamilyIfExists(name): Unit
+    store match {
+      case own: SnaplineStateStore => own.removeFamily(TtlIndex.family(name)): Unit
+      case _ => ()
+    }
+  }
 
   private def timers(key: StructType): Seq[KeyedFamily] = Timers.names.map { name =>
     val stored = Timers.storedKey(key)

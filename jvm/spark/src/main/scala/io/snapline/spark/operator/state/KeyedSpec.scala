@@ -23,6 +23,8 @@ import io.snapline.error.InvalidConfiguration
   *   whether there is a broadcast stream
   * @param uid
   *   the name by which a restore finds the operator again, wherever it is in the plan
+  * @param deletedStates
+  *   the names of states of an earlier version of the function, which are removed
   */
 final case class KeyedSpec(
     function: String,
@@ -37,7 +39,8 @@ final case class KeyedSpec(
     parallelism: Option[Int] = None,
     broadcast: Boolean = false,
     uid: Option[String] = None,
-    takesLateRows: Boolean = false
+    takesLateRows: Boolean = false,
+    deletedStates: Seq[String] = Nil
 ) {
   def arrow: Boolean = mode == KeyedSpec.Arrow
   def grouped: Boolean = mode == KeyedSpec.Batch
@@ -72,7 +75,8 @@ object KeyedSpec {
       },
       spec \ "broadcast" == JBool(true),
       text(spec \ "uid"),
-      spec \ "takes_late_rows" == JBool(true)
+      spec \ "takes_late_rows" == JBool(true),
+      array(spec \ "deleted_states").flatMap(text)
     )
   }
 

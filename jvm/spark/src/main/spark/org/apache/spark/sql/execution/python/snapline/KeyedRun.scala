@@ -5,7 +5,7 @@ import scala.collection.mutable
 import io.snapline.error.InternalError
 import io.snapline.spark.operator.channel.{Cuts, TaskCuts}
 import io.snapline.spark.operator.frames.WorkerLink
-import io.snapline.spark.operator.state.{ChangeCounts, EntrySum, KeyedSpec, StateMigration}
+import io.snapline.spark.operator.state.{ChangeCounts, EntrySum, KeyedFamilies, KeyedSpec, StateMigration}
 import io.snapline.spark.operator.task.{BroadcastRows, EarliestTime, LateRule, TaskSetup, TaskRuntime, TaskPlace}
 import io.snapline.spark.protocol.{BroadcastChecks, BroadcastReport}
 import io.snapline.spark.settings.WorkerLimits
@@ -49,6 +49,7 @@ private[snapline] final class KeyedRun(
       broadcast: BroadcastRows
   )(finish: () => Unit): Iterator[InternalRow] = {
     val started = System.nanoTime()
+    setup.spec.deletedStates.foreach(KeyedFamilies.remove(_, store))
     setup.families.foreach(_.createIn(store))
     new StateMigration(setup.histories, store).run()
     val counts = new ChangeCounts
