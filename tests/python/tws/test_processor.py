@@ -78,6 +78,6 @@ def test_what_cannot_be() -> None:
         (Expiring(), "None", "a time to live, and the time mode is None"),
     ):
         with pytest.raises(InvalidConfiguration, match=found):
-            harness_of(processor, mode) if isinstance(processor, StatefulProcessor) else function_of(processor, mode)
+            harness_of(processor, mode) if isinstance(processor, StatefulProcessor) else function_of(processor, mode)  # type: ignore[arg-type]
     with harness_of(Quiet(), "None") as harness, pytest.raises(Exception, match=r"registerTimer\(\) in the time mode"):
         harness.process_batch([("a", 1, "x", 0)])

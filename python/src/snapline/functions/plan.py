@@ -12,7 +12,16 @@ from snapline.errors import InvalidConfiguration, SnaplineError
 from snapline.functions.checkpointed import CheckpointedFunction, recorded_states
 from snapline.functions.errors import FunctionFailed
 from snapline.functions.kind import FunctionKind
-from snapline.functions.process import BatchType, Mode, batch_type_of, check_library, check_synchronous, mode_of
+from snapline.functions.process import (
+    BatchType,
+    Mode,
+    batch_type_of,
+    check_library,
+    check_synchronous,
+    close,
+    has_async_rows,
+    mode_of,
+)
 from snapline.functions.recording import RecordingContext
 from snapline.functions.timer_list import TIMER_LIST
 from snapline.state.operator_spec import OperatorStateSpec
@@ -35,6 +44,7 @@ class FunctionPlan:
         takes_late_rows: whether rows older than the watermark reach the function.
         lists_timers: whether the last of the states is the list of a key's timers.
         deleted: the names of states that are removed if an earlier version of the function had them.
+        is_async: whether ``process_element`` is a coroutine or an asynchronous generator.
     """
 
     pickle: bytes
@@ -48,6 +58,7 @@ class FunctionPlan:
     takes_late_rows: bool = False
     lists_timers: bool = False
     deleted: tuple[str, ...] = ()
+    is_async: bool = False
 
     @classmethod
     def of(
@@ -68,7 +79,8 @@ class FunctionPlan:
         kind.check(function)
         mode = mode_of(function, kind.base)
         name = getattr(function, "_shown_as", None) or type(function).__name__
-        check_synchronous(function)
+        is_async = kind is FunctionKind.KEYED and has_async_rows(function)
+        check_synchronous(function, but=("process_element", "close") if is_async else ())
         if mode == "arrow" and kind.has_broadcast:
             raise InvalidConfiguration(
                 f"{name} overrides process_arrow, which has no context to get broadcast state from.",
@@ -92,7 +104,7 @@ class FunctionPlan:
             if isinstance(copy, CheckpointedFunction):
                 own = recorded_states(copy)
             copy.open(context)
-            copy.close()
+            close(copy)
             if lists_timers:
                 context.get_map_state(TIMER_LIST)
         except SnaplineError:
@@ -131,6 +143,7 @@ class FunctionPlan:
             takes_late_rows,
             lists_timers,
             tuple(context.deleted),
+            is_async,
         )
 
 

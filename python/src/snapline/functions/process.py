@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Awaitable, Container, Iterable
+from datetime import timedelta
 from importlib.util import find_spec
-from inspect import isasyncgenfunction, iscoroutinefunction
+from inspect import isasyncgenfunction, isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from snapline.errors import InvalidConfiguration
@@ -41,11 +43,15 @@ class KeyedProcessFunction:
             and counted, or go to ``late_output``.
         lists_timers: True: ``ctx.timer_service().list_timers()`` gives the timers of a key, at the price of an entry
             of state for each. Not with ``process_arrow``.
+        async_capacity: of an ``async def process_element``: how many keys of a partition are under way at most.
+        async_timeout: how long it may take for a row; None: as long as it takes.
     """
 
     batch_type: ClassVar[BatchType | None] = None
     takes_late_rows: ClassVar[bool] = False
     lists_timers: ClassVar[bool] = False
+    async_capacity: ClassVar[int] = 100
+    async_timeout: ClassVar[timedelta | None] = None
     #: The name of a function of Snapline's that stands for one of the user's.
     _shown_as: str | None = None
 
@@ -56,7 +62,11 @@ class KeyedProcessFunction:
         """Gives back what ``open`` took."""
 
     def process_element(self, row: Row, ctx: Context) -> Iterable[Any] | None:
-        """Handles one row; yields rows of the output, as tuples, dicts or rows."""
+        """Handles one row; yields rows of the output, as tuples, dicts or rows.
+
+        It may be an ``async def``: then rows of a key still come one after the other, and other keys go on meanwhile.
+        ``close`` may be one too then.
+        """
         raise NotImplementedError
 
     def process_batch(self, key: Any, batch: Any, ctx: Context) -> Any:
@@ -110,12 +120,44 @@ def mode_of(function: Any, base: type[Any] = KeyedProcessFunction) -> Mode:
     return found[0]
 
 
-def check_synchronous(function: Any) -> None:
+def has_async_rows(function: Any) -> bool:
+    """Whether ``process_element`` is asynchronous.
+
+    Raises:
+        InvalidConfiguration: it is, and the bounds of its calls cannot be.
     """
+    method = getattr(function, "process_element", None)
+    if not (iscoroutinefunction(method) or isasyncgenfunction(method)):
+        return False
+    capacity, timeout = function.async_capacity, function.async_timeout
+    if type(capacity) is not int or capacity < 1:
+        raise InvalidConfiguration(f"async_capacity is {capacity!r}.", "give a whole number from 1 on.")
+    if timeout is not None and not (isinstance(timeout, timedelta) and timeout > timedelta(0)):
+        raise InvalidConfiguration(f"async_timeout is {timeout!r}.", "give a timedelta above zero, or None.")
+    return True
+
+
+def close(function: Any) -> None:
+    """Closes a function that has seen no rows; its ``close`` may be a coroutine."""
+    closing = function.close()
+    if isawaitable(closing):
+        asyncio.run(_wait_for(closing))
+
+
+async def _wait_for(closing: Awaitable[Any]) -> None:
+    await closing
+
+
+def check_synchronous(function: Any, but: Container[str] = ()) -> None:
+    """
+    Args:
+        function: of any kind.
+        but: the methods that may be coroutines.
+
     Raises:
         InvalidConfiguration: a method that Snapline calls is a coroutine, which nobody would run.
     """
-    check_synchronous_methods(function, (*_METHODS.values(), *_OTHER_METHODS))
+    check_synchronous_methods(function, [name for name in (*_METHODS.values(), *_OTHER_METHODS) if name not in but])
 
 
 def check_synchronous_methods(function: Any, names: Iterable[str]) -> None:
@@ -128,8 +170,8 @@ def check_synchronous_methods(function: Any, names: Iterable[str]) -> None:
         if iscoroutinefunction(method) or isasyncgenfunction(method):
             raise InvalidConfiguration(
                 f"{type(function).__name__}.{name} is an async function.",
-                f"write `def {name}`: rows are handled one after another. To wait for many answers at once, write "
-                "process_batch and run what you await in it with asyncio.run() or a pool of threads.",
+                f"write `def {name}`. To wait for many answers at once, write `async def process_element` in a "
+                "KeyedProcessFunction, or call snapline.async_process().",
             )
 
 

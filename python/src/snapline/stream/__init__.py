@@ -6,7 +6,7 @@ from snapline.stream.broadcasting import BroadcastStream, broadcast
 from snapline.stream.connected import ConnectedStreams
 from snapline.stream.keyed import KeyedStream, key_by
 from snapline.stream.process import BroadcastConnectedStream, connect, process
-from snapline.stream.splitting import main_output, side_output
+from snapline.stream.splitting import each_output, main_output, side_output
 from snapline.stream.windowed import WindowedStream
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "async_process",
     "broadcast",
     "connect",
+    "each_output",
     "key_by",
     "main_output",
     "process",

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql.types import StructType, TimestampNTZType, TimestampType
 
 from snapline.errors import InvalidConfiguration
+from snapline.state.types import check_order
 
 #: Where Spark notes the delay of a watermark: in the metadata of its column.
 WATERMARK = "spark.watermarkDelayMs"
@@ -52,3 +53,16 @@ def event_time_of(schema: StructType, wanted: str | None) -> str | None:
         if WATERMARK in (field.metadata or {}) and isinstance(field.dataType, (TimestampType, TimestampNTZType)):
             return field.name
     return None
+
+
+def check_ordering(schema: StructType, names: Sequence[str], what: str) -> list[str]:
+    """Columns that order rows.
+
+    Raises:
+        InvalidConfiguration: there is no such column, or its type has no order.
+    """
+    columns = check_columns(schema, names, what)
+    for name in columns:
+        kind = schema[name].dataType
+        check_order(kind, f"{what} by {name}, which is of type {kind.simpleString()}")
+    return columns

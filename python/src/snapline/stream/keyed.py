@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, overload
 
@@ -12,22 +12,16 @@ from pyspark.sql.types import StructField, StructType
 from snapline.errors import InvalidConfiguration
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
-from snapline.functions.rich import FilterFunction, FlatMapFunction, MapFunction
-from snapline.state.aggregate import AggregateFunction, ReduceFunction
-from snapline.state.ddl import parse_schema
-from snapline.state.types import StateType, check_order
 from snapline.stream.broadcasting import BroadcastStream
-from snapline.stream.columns import check_columns
+from snapline.stream.columns import check_columns, check_ordering
 from snapline.stream.connected import ConnectedStreams
-from snapline.stream.fields import Chosen, FieldReduce, Kept, Sum
-from snapline.stream.folding import Emit, aggregation, reduction
 from snapline.stream.frame import check_frame
 from snapline.stream.initial_state import InitialState, check_same_key
 from snapline.stream.interval_join import IntervalJoin
 from snapline.stream.planning import plan_process
 from snapline.stream.process import BroadcastConnectedStream
 from snapline.stream.result import plan_frame
-from snapline.stream.rich import rich
+from snapline.stream.short_forms import ShortForms
 from snapline.stream.two_inputs import Side
 from snapline.stream.windowed import WindowedStream
 from snapline.window.assigner import WindowAssigner
@@ -46,7 +40,7 @@ def key_by(df: DataFrame, *cols: str) -> KeyedStream:
     return KeyedStream(frame, check_columns(frame.schema, cols, "key_by"), [])
 
 
-class KeyedStream:
+class KeyedStream(ShortForms):
     """Rows by key; what ``key_by`` gives."""
 
     def __init__(self, df: DataFrame, keys: list[str], order: list[str]) -> None:
@@ -69,10 +63,7 @@ class KeyedStream:
 
         Without it the rows of a key come in whatever order the shuffle delivers them.
         """
-        order = check_columns(self._df.schema, cols, "order_by")
-        for name in order:
-            kind = self._df.schema[name].dataType
-            check_order(kind, f"order_by by {name}, which is of type {kind.simpleString()}")
+        order = check_ordering(self.schema, cols, "order_by")
         ordered = copy(self)
         ordered._order = order
         return ordered
@@ -137,46 +128,6 @@ class KeyedStream:
         check_same_key(self.schema, self._keys, state.schema, state._keys)
         return InitialState.of(state._df, state._keys, function, output, side_outputs)
 
-    def map(
-        self, function: MapFunction | Callable[[Any], Any], schema: str | StructType, *, uid: str | None = None
-    ) -> DataFrame:
-        """One row of the output, or none, for each row. A MapFunction may ask for state of the key in ``open``."""
-        return self.process(rich(function, "map"), schema, uid=uid)
-
-    def flat_map(
-        self, function: FlatMapFunction | Callable[[Any], Any], schema: str | StructType, *, uid: str | None = None
-    ) -> DataFrame:
-        """Any number of rows of the output for each row, with state as of :meth:`map`."""
-        return self.process(rich(function, "flat_map"), schema, uid=uid)
-
-    def filter(self, function: FilterFunction | Callable[[Any], bool], *, uid: str | None = None) -> DataFrame:
-        """The rows that a function keeps, with state as of :meth:`map`."""
-        return self.process(rich(function, "filter"), self.schema, uid=uid)
-
-    def sum(self, field: str, *, emit: Emit = "per_element", uid: str | None = None) -> DataFrame:
-        """The first row of each key with the sum of a column so far; nulls are left out of it."""
-        return self._of_field(Sum, field, emit, uid)
-
-    def min(self, field: str, *, emit: Emit = "per_element", uid: str | None = None) -> DataFrame:
-        """The first row of each key with the least value of a column so far."""
-        return self._of_field(Kept.least, field, emit, uid)
-
-    def max(self, field: str, *, emit: Emit = "per_element", uid: str | None = None) -> DataFrame:
-        """The first row of each key with the greatest value of a column so far."""
-        return self._of_field(Kept.greatest, field, emit, uid)
-
-    def min_by(self, field: str, *, emit: Emit = "per_element", uid: str | None = None) -> DataFrame:
-        """The row of each key that has the least value of a column so far, of several the first."""
-        return self._of_field(Chosen.least, field, emit, uid)
-
-    def max_by(self, field: str, *, emit: Emit = "per_element", uid: str | None = None) -> DataFrame:
-        """The row of each key that has the greatest value of a column so far, of several the first."""
-        return self._of_field(Chosen.greatest, field, emit, uid)
-
-    def _of_field(self, make: Callable[[int], FieldReduce], field: str, emit: Emit, uid: str | None) -> DataFrame:
-        (name,) = check_columns(self.schema, [field], "a function of a column")
-        return self.reduce(make(self.schema.names.index(name)), emit=emit, uid=uid)
-
     def window(self, assigner: WindowAssigner[Any], *, event_time: str | None = None) -> WindowedStream:
         """Puts the rows of each key into windows.
 
@@ -220,46 +171,3 @@ class KeyedStream:
     @property
     def _side(self) -> Side:
         return Side.of(self.schema, self._keys, self._order, None)
-
-    def reduce(
-        self,
-        function: Callable[[Any, Any], Any] | ReduceFunction[Any],
-        *,
-        emit: Emit = "per_element",
-        uid: str | None = None,
-    ) -> DataFrame:
-        """Reduces the rows of each key: the function makes one row of what it has and a new one.
-
-        Args:
-            function: takes two rows; it gives a row, tuple or dict with the columns of the input.
-            emit: the reduced row for each row, as Flink does, or once ``per_batch`` for each key of a micro-batch.
-            uid: as of :meth:`process`.
-        """
-        schema = self._df.schema
-        return self.process(reduction(function, schema, emit), schema, uid=uid)
-
-    def aggregate(
-        self,
-        function: AggregateFunction[Any, Any, Any],
-        result_type: str | StructType,
-        *,
-        accumulator_type: StateType,
-        emit: Emit = "per_element",
-        uid: str | None = None,
-    ) -> DataFrame:
-        """Aggregates the rows of each key.
-
-        Args:
-            function: aggregates the rows.
-            result_type: the columns of its result, which come after those of the key. A dict or a row goes into them
-                by name, a tuple or a list by position. If it is one column, the result is its value.
-            accumulator_type: the type of the accumulator in the store.
-            emit: the result for each row, as Flink does, or once ``per_batch`` for each key of a micro-batch.
-            uid: as of :meth:`process`.
-        """
-        results = parse_schema(result_type, "result_type")
-        return self.process(
-            aggregation(function, accumulator_type, len(self._keys), results.names, emit),
-            StructType([*self.key_schema, *results.fields]),
-            uid=uid,
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import and_
 from typing import Any
@@ -12,6 +13,9 @@ from pyspark.sql.types import StructType
 from snapline.errors import InvalidConfiguration
 from snapline.functions.output_tag import OutputTag
 from snapline.stream.schema import SIDE_OUTPUT
+
+#: Takes the rows of one output of a micro-batch, and its number.
+Sink = Callable[[DataFrame, int], Any]
 
 
 def side_output(df: DataFrame, tag: OutputTag | str) -> DataFrame:
@@ -40,6 +44,41 @@ def main_output(df: DataFrame) -> DataFrame:
         return df
     rows = df.where(reduce(and_, (_column(df, name).isNull() for name in sides)))
     return rows.drop(*sides)
+
+
+def each_output(
+    main: Sink | None = None, sides: Mapping[OutputTag | str, Sink] | None = None
+) -> Callable[[DataFrame, int], None]:
+    """A function for ``foreachBatch`` that hands each output of a micro-batch to a sink of its own.
+
+    The keyed function runs once, however many sinks there are and whatever they do: its rows are kept (in memory, or on
+    disk) until all of them are through. A sink that raises fails the micro-batch.
+
+    Args:
+        main: gets the rows of the result, and the number of the micro-batch.
+        sides: by its tag, gets those of a side output.
+
+    Raises:
+        InvalidConfiguration: there is no sink; or, in the first micro-batch, no such side output.
+    """
+    by_tag = dict(sides or {})
+    if main is None and not by_tag:
+        raise InvalidConfiguration("each_output without a sink.", "give main=, or sides={tag: sink}.")
+
+    def write(df: DataFrame, batch: int) -> None:
+        outputs = [(side_output(df, tag), sink) for tag, sink in by_tag.items()]
+        if main is not None:
+            outputs.insert(0, (main_output(df), main))
+        df.persist()
+        try:
+            # All partitions, whatever the sinks read: each has state to commit.
+            df.count()
+            for rows, sink in outputs:
+                sink(rows, batch)
+        finally:
+            df.unpersist()
+
+    return write
 
 
 def _sides(df: DataFrame) -> list[str]:

@@ -30,6 +30,7 @@ class ArrowLoop(RowLoop):
     uses_caches = False
 
     def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
         self._parts = parts
         self._rows = len(parts.job.input_columns)
         names = parts.schemas[ROWS_PART].names

@@ -23,6 +23,7 @@ class BatchLoop(RowLoop):
     """
 
     def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
         self._parts = parts
         self._columns = len(parts.job.input_columns)
         event_time = parts.job.event_time

@@ -15,6 +15,7 @@ class ChunkLoop(RowLoop):
     """Hands chunks over as they came."""
 
     def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
         self._parts = parts
         self._columns = len(parts.job.input_columns)
         event_time = parts.job.event_time

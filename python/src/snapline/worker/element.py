@@ -48,7 +48,7 @@ class ElementLoop(RowLoop):
     """Calls ``process_element``: nothing else happens for each row."""
 
     def __init__(self, parts: Parts) -> None:
-        self._function = parts.function
+        super().__init__(parts)
         self._context = parts.context
         self._cursor = parts.cursor
         self._outputs = parts.outputs

@@ -22,6 +22,7 @@ class KeyRowsLoop(RowLoop):
     """
 
     def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
         self._parts = parts
         columns = list(parts.schemas[ROWS_PART])[: len(parts.job.input_columns)]
         self._decoders = [decoder(field.type) for field in columns]

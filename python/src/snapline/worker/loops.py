@@ -42,6 +42,9 @@ class Parts:
 class RowLoop(ABC):
     """Hands the rows of a task to the function."""
 
+    def __init__(self, parts: Parts) -> None:
+        self._function = parts.function
+
     #: Whether the state of a chunk goes into the caches before its rows are run.
     uses_caches = True
 
@@ -51,6 +54,10 @@ class RowLoop(ABC):
 
     def finish(self) -> None:  # noqa: B027 (most have nothing to do)
         """The rows of the epoch have been run."""
+
+    def close(self) -> None:
+        """The task has ended: closes the function."""
+        self._function.close()
 
     def changes(self) -> Iterator[tuple[int, pa.Buffer]]:
         """Parts with changes of state that are in no cache."""

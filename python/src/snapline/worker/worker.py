@@ -20,6 +20,7 @@ from snapline.functions.unkeyed import NoTimers
 from snapline.state.cursor import BEFORE_ALL, BatchTime, Cursor
 from snapline.state.handles import make_handle
 from snapline.worker.arrow import ArrowLoop
+from snapline.worker.async_element import AsyncElementLoop
 from snapline.worker.batch import BatchLoop
 from snapline.worker.broadcast import BroadcastLoop
 from snapline.worker.calls import failed
@@ -65,6 +66,8 @@ _UNKEYED_LOOPS: dict[Mode, Callable[[Parts], RowLoop]] = {"element": ElementLoop
 
 def _make_loop(parts: Parts) -> RowLoop:
     plan = parts.job.plan
+    if plan.is_async:
+        return AsyncElementLoop(parts)
     if plan.mode == "batch" and plan.batch_type == "rows":
         return KeyRowsLoop(parts)
     return (_LOOPS if plan.kind.is_keyed else _UNKEYED_LOOPS)[plan.mode](parts)
@@ -102,7 +105,7 @@ class Worker:
         """Closes the function after a failure, whose error is the one to tell."""
         if self._task is not None:
             with suppress(Exception):
-                self._task.function.close()
+                self._task.close()
 
 
 class _Task:
@@ -259,13 +262,16 @@ class _Task:
         self._timers.reset()
         self._keys.reset()
 
+    def close(self) -> None:
+        self._loop.close()
+
     def end(self) -> None:
         self._operator.snapshot(self.function, self._name, self._batch, self._time.processing)
         for part in self._operator.changes():
             self._transport.send(ToOperator.CHANGES, {}, [part])
         try:
             metrics = self._open.metrics.values()
-            self.function.close()
+            self.close()
         except Exception as e:
             raise failed(e, "close or a gauge", self._name) from e
         self._transport.send(ToOperator.FINISHED, {"metrics": metrics}, [])
