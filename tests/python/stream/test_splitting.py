@@ -79,7 +79,9 @@ def test_each_output_has_its_sink_and_the_function_runs_once(spark: SparkSession
     assert found["big"] == [(n,) for n in (7, 8, 9)]
     assert found["main"] == sorted((n % 3, n // 3 + 1) for n in range(10))
     assert len(calls.read_text().splitlines()) == 10
-    metrics = query.lastProgress.stateOperators[0].customMetrics
+    progress = query.lastProgress
+    assert progress is not None
+    metrics = progress.stateOperators[0].customMetrics
     assert (metrics["rows"], metrics["numbers.big.sizeCount"], metrics["numbers.big.sizeSum"]) == (10, 3, 24)
 
 

@@ -29,7 +29,7 @@ class Counter:
 
 
 class Meter:
-    """Counts events, of which somebody wants the rate. Spark's progress has the duration of the micro-batch beside it."""
+    """Counts events whose rate is wanted: Spark's progress has the duration of the micro-batch beside the count."""
 
     __slots__ = ("_events",)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Container, Iterable
+from collections.abc import AsyncIterable, Awaitable, Container, Iterable
 from datetime import timedelta
 from importlib.util import find_spec
 from inspect import isasyncgenfunction, isawaitable, iscoroutinefunction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 from snapline.errors import InvalidConfiguration
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Mode = Literal["element", "batch", "arrow"]
 BatchType = Literal["arrow", "pandas", "polars", "rows"]
+
+#: The rows of an ``async def``, with ``yield`` or without.
+AsyncRows: TypeAlias = AsyncIterable[Any] | Awaitable[Iterable[Any] | None]
 
 # The other methods of a function of any kind that are called.
 _OTHER_METHODS = (
@@ -43,8 +46,8 @@ class KeyedProcessFunction:
             and counted, or go to ``late_output``.
         lists_timers: True: ``ctx.timer_service().list_timers()`` gives the timers of a key, at the price of an entry
             of state for each. Not with ``process_arrow``.
-        async_capacity: of an ``async def process_element``: how many keys of a partition are under way at most.
-        async_timeout: how long it may take for a row; None: as long as it takes.
+        async_capacity: how many keys of a partition an ``async def process_element`` has under way at most.
+        async_timeout: how long such a call may take for a row; None: as long as it takes.
     """
 
     batch_type: ClassVar[BatchType | None] = None
@@ -58,10 +61,11 @@ class KeyedProcessFunction:
     def open(self, ctx: RuntimeContext) -> None:
         """Asks for states and metrics."""
 
-    def close(self) -> None:
+    def close(self) -> Awaitable[None] | None:
         """Gives back what ``open`` took."""
+        return None
 
-    def process_element(self, row: Row, ctx: Context) -> Iterable[Any] | None:
+    def process_element(self, row: Row, ctx: Context) -> Iterable[Any] | AsyncRows | None:
         """Handles one row; yields rows of the output, as tuples, dicts or rows.
 
         It may be an ``async def``: then rows of a key still come one after the other, and other keys go on meanwhile.
@@ -151,7 +155,7 @@ async def _wait_for(closing: Awaitable[Any]) -> None:
 def check_synchronous(function: Any, but: Container[str] = ()) -> None:
     """
     Args:
-        function: of any kind.
+        function: a function of any kind.
         but: the methods that may be coroutines.
 
     Raises:

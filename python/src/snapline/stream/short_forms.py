@@ -25,7 +25,7 @@ from snapline.stream.top_n import TopN
 
 
 class ShortForms(ABC):
-    """What can be said of rows by key in one call."""
+    """Calls over rows by key that need no function with state."""
 
     @property
     @abstractmethod
@@ -85,8 +85,8 @@ class ShortForms(ABC):
         """The newest row of each key, put out whenever there is a newer one; nothing of Python runs for a row.
 
         Args:
-            by: the column that says which row is newer, such as a time. Of rows with equal values the one that comes
-                later is. Rows in which it is null or NaN are passed over.
+            by: the column that says which row is newer, such as a time; the later of two rows with equal
+                values. Rows in which it is null or NaN are passed over.
             ttl: how long the state of a key lives, which is one value of that column; None: for ever.
             uid: as of :meth:`process`.
         """

@@ -90,7 +90,7 @@ class AsyncElementLoop(ElementLoop):
     def _make_task(
         self, loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, Any], **options: Any
     ) -> asyncio.Task[Any]:
-        """What a function starts (gather, create_task) is of the key for which it does."""
+        """A task that the function starts (gather, create_task) has the place of the row for which it does."""
         if self._current is not None:
             call = _OfKey(self, *self._current, call).run()
         return asyncio.Task(call, loop=loop, **options)

@@ -96,7 +96,7 @@ private[provider] object Evictor {
   /** Those of a store in the task that runs here; none for an operator whose plan does not tell which rows it removes.
     *
     * @param run
-    *   of the query
+    *   the run of the query
     * @param version
     *   that the task has loaded
     */

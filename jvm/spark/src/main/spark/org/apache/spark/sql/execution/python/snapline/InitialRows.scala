@@ -19,7 +19,7 @@ private[snapline] object InitialRows {
   def zip(rows: RDD[InternalRow], initial: RDD[InternalRow]): RDD[InternalRow] =
     rows.zipPartitions(initial)((own, begins) => new InitialRows(begins, own))
 
-  /** Of a partition; none if the operator has no initial state, or had it in an earlier micro-batch. */
+  /** Those of a partition; none if the operator has no initial state, or had it in an earlier micro-batch. */
   def of(rows: Iterator[InternalRow]): Iterator[InternalRow] = rows match {
     case both: InitialRows => both.initial
     case _ => Iterator.empty

@@ -29,7 +29,7 @@ import org.apache.spark.util.{CompletionIterator, LongAccumulator}
   * @param waiting
   *   gets the number of batches that have rows or timers that wait
   * @param initialSetup
-  *   of the rows of the initial state, in the first micro-batch of an operator that has one
+  *   the setup for the rows of the initial state, in the first micro-batch of an operator that has one
   */
 private[snapline] final class KeyedRun(
     operator: KeyedOperator,
