@@ -37,14 +37,17 @@ class Plain(KeyedProcessFunction):
         yield (row.v,)
 
 
-class AsyncElement(KeyedProcessFunction):
+class AsyncElement(ProcessFunction):
     async def process_element(self, row: Any, ctx: Any) -> Any:  # type: ignore[override]
         return [(row.v,)]
 
 
-class AsyncRows(KeyedProcessFunction):
+class AsyncRows(KeyedBroadcastProcessFunction):
     async def process_element(self, row: Any, ctx: Any) -> Any:
         yield (row.v,)
+
+    def process_broadcast_element(self, row: Any, ctx: Any) -> Any:
+        return None
 
 
 class AsyncTimer(Plain):
@@ -89,8 +92,8 @@ class AsyncSnapshot(ProcessFunction, CheckpointedFunction):
 @pytest.mark.parametrize(
     ("function", "kind", "method"),
     [
-        (AsyncElement(), FunctionKind.KEYED, "process_element"),
-        (AsyncRows(), FunctionKind.KEYED, "process_element"),
+        (AsyncElement(), FunctionKind.UNKEYED, "process_element"),
+        (AsyncRows(), FunctionKind.KEYED_BROADCAST, "process_element"),
         (AsyncTimer(), FunctionKind.KEYED, "on_timer"),
         (AsyncOpen(), FunctionKind.KEYED, "open"),
         (AsyncArrow(), FunctionKind.KEYED, "process_arrow"),

@@ -62,6 +62,7 @@ def test_the_result_has_the_columns_and_a_nullable_struct_per_side_output() -> N
         "metrics": [],
         "late_output": "late",
         "takes_late_rows": False,
+        "deleted_states": [],
         "side_outputs": ["odd", "late"],
         "event_time": "at",
         "output_event_time": None,

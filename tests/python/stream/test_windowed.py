@@ -23,6 +23,7 @@ from snapline.window import (
     ContinuousProcessingTimeTrigger,
     CountEvictor,
     CountTrigger,
+    DeltaEvictor,
     EventTimeSessionWindows,
     GlobalWindows,
     NeverTrigger,
@@ -105,6 +106,16 @@ TUMBLING, SESSIONS = TumblingEventTimeWindows.of(MINUTE), EventTimeSessionWindow
                 .process(Values(), "k string")
             ),
             "kept for ever",
+        ),
+        (
+            lambda: (
+                stream()
+                .window(GlobalWindows())
+                .trigger(CountTrigger.of(2))
+                .evictor(DeltaEvictor.of(1, lambda a, b: 0))
+                .reduce(lambda a, b: a)
+            ),
+            "with CountTrigger and DeltaEvictor: the window never ends",
         ),
         (lambda: stream().window(TUMBLING).allowed_lateness(-1), "the allowed lateness is -1 ms"),
         (

@@ -23,13 +23,20 @@ def every_row(evictor: Evictor) -> Any:
     return values_of(lambda stream: stream.window(GlobalWindows.create()).trigger(CountTrigger.of(1)).evictor(evictor))
 
 
+class BoundedDelta(DeltaEvictor):
+    """Over values that never cease to change."""
+
+    def is_bounded(self) -> bool:
+        return True
+
+
 @pytest.mark.parametrize(
     ("evictor", "expected"),
     [
         (CountEvictor.of(2), [[1], [1, 2], [2, 7], [7, 8]]),
         (CountEvictor.of(2, True), [[1], [1, 2], [1, 2, 7], [2, 7, 8]]),
         (TimeEvictor.of(11), [[1], [1, 2], [2, 7], [7, 8]]),
-        (DeltaEvictor.of(6, lambda a, b: abs(a.v - b.v)), [[1], [1, 2], [2, 7], [7, 8]]),
+        (BoundedDelta(6, lambda a, b: abs(a.v - b.v)), [[1], [1, 2], [2, 7], [7, 8]]),
     ],
     ids=["count", "count after", "time", "delta"],
 )
@@ -51,6 +58,9 @@ def test_an_aggregate_over_what_is_left() -> None:
 
 
 class Nothing(Evictor):
+    def is_bounded(self) -> bool:
+        return True
+
     def evict_before(self, elements: Any, window: Any, ctx: Any) -> Any:
         return []
 

@@ -8,6 +8,7 @@ from snapline.errors import InvalidConfiguration
 from snapline.functions.process import check_synchronous_methods
 from snapline.window.assigner import MergingWindowAssigner, WindowAssigner
 from snapline.window.count_triggers import CountTrigger, NeverTrigger, PurgingTrigger
+from snapline.window.evictors import Evictor
 from snapline.window.time_triggers import ContinuousProcessingTimeTrigger
 from snapline.window.trigger import Trigger
 from snapline.window.windows import GlobalWindow
@@ -32,8 +33,16 @@ def check_windows(assigner: WindowAssigner[Any], event_time: str | None) -> None
         )
 
 
-def check_trigger(trigger: Trigger, assigner: WindowAssigner[Any], *, keeps_rows: bool = False) -> None:
+def check_trigger(
+    trigger: Trigger, assigner: WindowAssigner[Any], *, keeps_rows: bool = False, evictor: Evictor | None = None
+) -> None:
     """
+    Args:
+        trigger: the trigger of the assigner's windows.
+        assigner: the assigner.
+        keeps_rows: whether rows are kept, and not an aggregate of them; with an evictor they are.
+        evictor: says which of the rows stay; None: all do.
+
     Raises:
         InvalidConfiguration: it is no trigger, or cannot do with the windows; or it never clears one that never ends.
     """
@@ -52,10 +61,14 @@ def check_trigger(trigger: Trigger, assigner: WindowAssigner[Any], *, keeps_rows
             f"{assigner!r} with a trigger that never fires.", "name one: .trigger(CountTrigger.of(10)), for instance."
         )
     never_ends = issubclass(assigner.window_type, GlobalWindow)
-    if never_ends and keeps_rows and isinstance(trigger, (CountTrigger, ContinuousProcessingTimeTrigger)):
+    purges = not isinstance(trigger, (CountTrigger, ContinuousProcessingTimeTrigger))
+    is_bounded = not keeps_rows if evictor is None else evictor.is_bounded()
+    if never_ends and not purges and not is_bounded:
+        name, kept = type(trigger).__name__, "" if evictor is None else f" and {type(evictor).__name__}"
         raise InvalidConfiguration(
-            f"{assigner!r} with {type(trigger).__name__}: the window never ends, and its rows would be kept for ever.",
-            f"give PurgingTrigger.of({type(trigger).__name__}(...)), an evictor, or an aggregate.",
+            f"{assigner!r} with {name}{kept}: the window never ends, and its rows would be kept for ever.",
+            f"give PurgingTrigger.of({name}(...)), CountEvictor.of(...) or another evictor whose is_bounded() is true, "
+            "or an aggregate.",
         )
 
 

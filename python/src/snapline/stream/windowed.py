@@ -278,14 +278,13 @@ class WindowedStream:
     ) -> DataFrame:
         options = self._options
         trigger = options.trigger or self._assigner.get_default_trigger()
-        keeps_rows = fold is None or options.evictor is not None
-        check_trigger(trigger, self._assigner, keeps_rows=keeps_rows and options.evictor is None)
+        check_trigger(trigger, self._assigner, keeps_rows=fold is None, evictor=options.evictor)
         if options.evictor is None:
             firing = Firing(output)
         else:
             at = None if self._event_time is None else self._rows.names.index(self._event_time)
             firing = EvictingFiring(output, options.evictor, None if fold is None else fold.of_rows, at)
-        if fold is None or keeps_rows:
+        if fold is None or options.evictor is not None:
             contents: Contents = RowContents(self._rows, fires_by_time=trigger.rests is not None)
         else:
             contents = FoldedContents(fold)

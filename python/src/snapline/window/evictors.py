@@ -27,6 +27,13 @@ class EvictorContext(NamedTuple):
 class Evictor(ABC):
     """Says which rows of a window stay. The rows are in the order in which they came."""
 
+    def is_bounded(self) -> bool:
+        """Whether so many rows of a window stay at most, or rows of so much time.
+
+        A window that never ends, as of GlobalWindows, takes such an evictor, or a trigger that purges.
+        """
+        return False
+
     @abstractmethod
     def evict_before(
         self, elements: Sequence[TimestampedValue], window: Any, ctx: EvictorContext
@@ -70,6 +77,9 @@ class CountEvictor(_OnOneSide):
             raise InvalidConfiguration(f"CountEvictor of {max_count!r}.", "give a whole number from 1 on.")
         self._most = max_count
 
+    def is_bounded(self) -> bool:
+        return True
+
     @staticmethod
     def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:
         """Keeps ``max_count`` rows."""
@@ -85,6 +95,9 @@ class TimeEvictor(_OnOneSide):
     def __init__(self, window_size: Span, do_evict_after: bool = False) -> None:
         super().__init__(do_evict_after)
         self._size = millis_of(window_size, "the size of TimeEvictor")
+
+    def is_bounded(self) -> bool:
+        return True
 
     @staticmethod
     def of(window_size: Span, do_evict_after: bool = False) -> TimeEvictor:
