@@ -10,15 +10,18 @@ from typing import Any
 
 from snapline_bench import (
     aggregation,
+    asynchronous,
     at_least_once,
     broadcast,
     eviction,
     incremental,
+    initial_state,
     keyed,
     latency,
     local_files,
     many_stores,
     merging,
+    processor,
     provider,
     recovery,
     rescale,
@@ -30,6 +33,7 @@ from snapline_bench import (
     slow,
     soak,
     tab,
+    two_inputs,
     windows,
     workers,
 )
@@ -134,6 +138,10 @@ def windows_bench(name: str, sizes: windows.Sizes) -> Bench:
 
 WINDOWS = (windows_bench("windows-few", windows.FEW), windows_bench("windows-many", windows.MANY))
 EVICTION = bench_of("eviction", eviction)
+INITIAL_STATE = bench_of("initial-state", initial_state)
+PROCESSOR = bench_of("processor", processor)
+TWO_INPUTS = bench_of("two-inputs", two_inputs)
+ASYNCHRONOUS = bench_of("asynchronous", asynchronous)
 LATENCY = bench_of("keyed-latency", latency)
 WORKERS = bench_of("keyed-memory", workers)
 LOCAL_FILES = bench_of("local-files", local_files)
@@ -158,6 +166,10 @@ BENCHES = {
         EVICTION,
         *KEYED,
         *WINDOWS,
+        TWO_INPUTS,
+        ASYNCHRONOUS,
+        INITIAL_STATE,
+        PROCESSOR,
         LATENCY,
         WORKERS,
         LOCAL_FILES,

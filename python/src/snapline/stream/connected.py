@@ -11,9 +11,10 @@ from pyspark.sql.types import StructType
 from snapline.functions.kind import FunctionKind
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.two_inputs import CoFlatMapFunction, CoMapFunction, CoProcessFunction
+from snapline.stream.dispatching import function_of_both
 from snapline.stream.planning import plan_process
 from snapline.stream.result import plan_frame
-from snapline.stream.two_inputs import Side, TwoInputs, function_of_both
+from snapline.stream.two_inputs import Side, TwoInputs
 
 
 class ConnectedStreams:
@@ -66,7 +67,7 @@ class ConnectedStreams:
         plan = plan_process(
             inputs.schema,
             inputs.keys,
-            function_of_both(function, kind, len(inputs.keys)),
+            function_of_both(function, kind, inputs),
             schema,
             side_outputs=side_outputs,
             event_time=inputs.time,

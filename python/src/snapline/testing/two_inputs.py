@@ -11,7 +11,8 @@ from snapline.functions.kind import FunctionKind
 from snapline.functions.two_inputs import CoFlatMapFunction, CoMapFunction, KeyedCoProcessFunction
 from snapline.state.ddl import parse_schema
 from snapline.state.row import Row
-from snapline.stream.two_inputs import Side, TwoInputs, function_of_both
+from snapline.stream.dispatching import function_of_both
+from snapline.stream.two_inputs import Side, TwoInputs
 from snapline.testing.collected import as_tuples
 from snapline.testing.harness import KeyedTestHarness
 
@@ -50,7 +51,7 @@ class KeyedCoTestHarness(KeyedTestHarness):
         )
         self._inputs = TwoInputs(first, second)
         super().__init__(
-            function_of_both(function, FunctionKind.KEYED, len(self._inputs.keys)),  # type: ignore[arg-type]
+            function_of_both(function, FunctionKind.KEYED, self._inputs),  # type: ignore[arg-type]
             key=self._inputs.keys,
             schema=self._inputs.schema,
             output=output,
@@ -76,6 +77,6 @@ class KeyedCoTestHarness(KeyedTestHarness):
         return super().process_bounded(self._whole(first, second))
 
     def _whole(self, first: Sequence[Any], second: Sequence[Any]) -> list[tuple[Any, ...]]:
-        sides = (self._inputs.first, self._inputs.second)
+        sides = self._inputs.sides
         rows = (as_tuples(given, side.schema.names) for given, side in zip((first, second), sides, strict=True))
         return list(self._inputs.rows(*rows))

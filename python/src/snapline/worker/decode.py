@@ -17,6 +17,9 @@ from snapline.worker.zoned import micros_of
 
 Decoder = Callable[[pa.Array], list[Any]]
 
+#: With one null in so many, a struct's fields are decoded without those.
+_SPARSE = 8
+
 
 def decoder(kind: pa.DataType, *, as_key: bool = False) -> Decoder:
     """The function that turns arrays of this type into lists.
@@ -93,11 +96,22 @@ def _structs(kind: pa.StructType, as_key: bool) -> Decoder:
     def decode(array: pa.StructArray) -> list[Any]:
         if not fields:
             return [make(()) if ok else None for ok in array.is_valid().to_pylist()]
+        if array.null_count * _SPARSE >= len(array) > 0:
+            return _spread(decode(array.drop_null()), array)
         columns = [decode(column) for decode, column in zip(decoders, array.flatten(), strict=True)]
         rows: list[Any] = list(map(make, zip(*columns, strict=True)))
         return _with_nulls(rows, array) if array.null_count else rows
 
     return decode
+
+
+def _spread(values: list[Any], array: pa.Array) -> list[Any]:
+    """The values in the places that are not null, as of a column that most rows of another input lack."""
+    spread: list[Any] = [None] * len(array)
+    valid = np.flatnonzero(array.is_valid().to_numpy(zero_copy_only=False))
+    for i, value in zip(valid.tolist(), values, strict=True):
+        spread[i] = value
+    return spread
 
 
 def _lists(kind: pa.ListType, as_key: bool) -> Decoder:
