@@ -17,6 +17,7 @@ from snapline.settings.backends import (
 
 if TYPE_CHECKING:
     from snapline import inspect as inspect
+    from snapline import pattern as pattern
     from snapline import testing as testing
     from snapline import tws as tws
     from snapline import window as window
@@ -211,7 +212,7 @@ __all__ = [
 
 # Rooms that are used by their own names, as in `snapline.inspect.open(path)`. They are not in __all__: Python has an
 # `inspect` too.
-_ROOMS = ("inspect", "testing", "tws", "window")
+_ROOMS = ("inspect", "pattern", "testing", "tws", "window")
 
 
 def __getattr__(name: str) -> Any:

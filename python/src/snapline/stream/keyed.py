@@ -12,12 +12,14 @@ from pyspark.sql.types import StructField, StructType
 from snapline.errors import InvalidConfiguration
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
+from snapline.pattern.pattern import Pattern
 from snapline.stream.broadcasting import BroadcastStream
 from snapline.stream.columns import check_columns, check_ordering
 from snapline.stream.connected import ConnectedStreams
 from snapline.stream.frame import check_frame
 from snapline.stream.initial_state import InitialState, check_same_key
 from snapline.stream.interval_join import IntervalJoin
+from snapline.stream.patterns import PatternStream
 from snapline.stream.planning import plan_process
 from snapline.stream.process import BroadcastConnectedStream
 from snapline.stream.result import plan_frame
@@ -145,6 +147,19 @@ class KeyedStream(ShortForms):
         if slide is None:
             return self.window(CountTumblingWindowAssigner(size))
         return self.window(CountSlidingWindowAssigner(size, slide))
+
+    def pattern(self, pattern: Pattern, *, event_time: str | None = None) -> PatternStream:
+        """Looks for a pattern in the rows of each key.
+
+        Args:
+            pattern: as ``snapline.pattern.Pattern.begin("first").where(...).followed_by("then").where(...)``.
+            event_time: the column that is the time of a row; without it the one that has a watermark. Without either
+                rows are taken in the order in which they come.
+
+        Raises:
+            InvalidConfiguration: it is no pattern, or one that cannot match or never ends.
+        """
+        return PatternStream(self, pattern, event_time)
 
     @overload
     def connect(self, other: BroadcastStream) -> BroadcastConnectedStream: ...

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType, TimestampType
 
 from snapline.errors import InvalidConfiguration
 from snapline.functions.output_tag import OutputTag
-from snapline.functions.process import KeyedProcessFunction
 from snapline.state.aggregate import AggregateFunction, ReduceFunction
 from snapline.state.ddl import parse_schema
 from snapline.state.types import StateType
+from snapline.stream.by_key import Keyed
 from snapline.stream.columns import check_columns, event_time_of
 from snapline.stream.fields import Chosen, FieldReduce, Kept, Sum
 from snapline.stream.window_checks import check_function, check_trigger, check_windows
@@ -38,27 +38,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _WINDOW = (StructField("window_start", TimestampType()), StructField("window_end", TimestampType()))
-
-
-class Keyed(Protocol):
-    """Rows by key, as ``key_by`` gives them."""
-
-    @property
-    def schema(self) -> StructType: ...
-
-    @property
-    def key_schema(self) -> list[StructField]: ...
-
-    def process(
-        self,
-        function: KeyedProcessFunction,
-        schema: str | StructType,
-        *,
-        side_outputs: Sequence[OutputTag] = (),
-        event_time: str | None = None,
-        output_event_time: str | None = None,
-        uid: str | None = None,
-    ) -> DataFrame: ...
 
 
 @dataclass(frozen=True)
