@@ -141,11 +141,13 @@ def test_a_pattern_that_lost_the_stage_at_which_a_match_waits() -> None:
     with harness_of(small_then_large(), event_time="at") as other:
         other.restore(snapshot)
         other.process_batch([("ann", "pay", 1, at(2))])
-        with pytest.raises(IncompatibleState, match="waits at stage clicks:1, which the pattern does not have any more"):
+        with pytest.raises(
+            IncompatibleState, match="waits at stage clicks:1, which the pattern does not have any more"
+        ):
             other.advance_watermark(at(3))
 
 
-def first(row: Any) -> bool:
+def first(row: Any) -> Any:
     return row.kind == "a"
 
 
@@ -156,7 +158,7 @@ A = "a long"
     ("make", "found"),
     [
         (lambda: Pattern.begin("a:b"), "a pattern named 'a:b'"),
-        (lambda: Pattern.begin("a", "skip"), "the skip strategy 'skip'"),
+        (lambda: Pattern.begin("a", "skip"), "the skip strategy 'skip'"),  # type: ignore[arg-type]
         (lambda: Pattern.begin("a").where(5), "the condition 5 of a"),
         (lambda: Pattern.begin("a").where(lambda: True), "give a function of a row"),
         (lambda: Pattern.begin("a").times(2).times(2), "a second count in stage a"),

@@ -227,7 +227,7 @@ class _Compiler:
         return ~stage.until_condition & stage.condition
 
     def _between(self) -> Condition | None:
-        """Of events between two of the stage."""
+        """The condition of events between two of the stage; None: there may be none."""
         ignored, until = self._ignored(self._stage.inner), self._stage.until_condition
         return ignored if until is None or ignored is None else ~until & ignored
 
@@ -246,6 +246,6 @@ class _Compiler:
             if self._stage.count is None:
                 node.time_ms = self._stage.within_ms.get(WithinType.PREVIOUS_AND_CURRENT)
             elif ":" in name:
-                # Of several nodes the first built is the last event's: Flink leaves that one out.
+                # The first built of several nodes is the last event's, and Flink leaves that one out.
                 node.time_ms = self._stage.times_within_ms
         return node

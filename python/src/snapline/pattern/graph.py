@@ -9,7 +9,7 @@ from snapline.pattern.conditions import Condition
 
 
 class Action(Enum):
-    """What an event does on an edge."""
+    """The ways in which an event takes an edge."""
 
     TAKE = "becomes a part of the match"
     IGNORE = "is passed over"

@@ -88,7 +88,7 @@ class TwoInputs:
         return None if self.first.time is None else TIME
 
     def _columns(self, number: int) -> dict[str, str]:
-        """Of an input, its columns by name, and those of the whole in which they are."""
+        """The columns of an input, and for each the column of the whole that it is in."""
         side = self.sides[number]
         found = {}
         for field in side.schema.fields:
@@ -100,7 +100,7 @@ class TwoInputs:
         return found
 
     def _own(self, number: int) -> list[StructField]:
-        """Of an input, its columns that the other lacks, with their names in the whole."""
+        """The columns of an input that the other lacks, with their names in the whole."""
         columns, schema = self._columns(number), self.sides[number].schema
         prefix = _PREFIXES[number]
         return [
