@@ -12,7 +12,7 @@ class MatchQueue(Generic[T]):
     """A binary heap, whose array can be gone through.
 
     The place in the array decides which of two elements with one order is tried first, and so which match a skip
-    strategy keeps. Flink's queue is Java's, so this one moves elements as that does: ``heapq`` would give other matches.
+    strategy keeps. Flink's queue is Java's, so this one moves elements as that does; ``heapq`` gives other matches.
     """
 
     def __init__(self, order: Callable[[T], tuple[int, ...]], elements: Iterable[T] = ()) -> None:

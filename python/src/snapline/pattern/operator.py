@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
@@ -90,19 +90,17 @@ class PatternFunction(KeyedProcessFunction):
     def _run(self, rows: list[tuple[int, Any]], until: int, ctx: Context) -> Iterator[Any]:
         """Takes the rows, and then moves the time on."""
         stored = self._matches.value()
-        number, matcher = (0, self._matcher([], [])) if stored is None else self._loaded(stored)
+        fresh: dict[int, Any] = {}
+        number, matcher = self._loaded(stored, lambda each: fresh[each] if each in fresh else self._events.get(each))
         for time, row in rows:
             yield from self._put_out(matcher, *matcher.advance(time), time, ctx)
             number += 1
-            self._events.put(number, row)
+            fresh[number] = row
             found = matcher.take(Event(number, time, row))
             self._set_timers(matcher, time, ctx)
             yield from self._put_out(matcher, found, [], time, ctx)
         yield from self._put_out(matcher, *matcher.advance(until), until, ctx)
-        self._store(number, matcher)
-
-    def _matcher(self, partial: list[Partial], complete: list[Partial]) -> Matcher:
-        return Matcher(self._graph, self._pattern.skip, self._events.get, partial or None, complete)
+        self._store(number, matcher, fresh)
 
     def _set_timers(self, matcher: Matcher, time: int, ctx: Context) -> None:
         """For the ends of matches that the row has begun or gone on with."""
@@ -126,23 +124,25 @@ class PatternFunction(KeyedProcessFunction):
 
     # ---- state
 
-    def _store(self, number: int, matcher: Matcher) -> None:
-        """Keeps the matches, and the events that one of them has."""
+    def _store(self, number: int, matcher: Matcher, fresh: dict[int, Any]) -> None:
+        """Keeps the matches, and the events that one of them has; most have none, and are never written."""
         partial, complete = list(matcher.partial), list(matcher.complete)
         used = {step.number for each in (*partial, *complete) for step in each.steps()}
         for known in [each for each in self._events.keys() if each not in used]:  # noqa: SIM118 (no dict)
             self._events.remove(known)
+        for each in used & fresh.keys():
+            self._events.put(each, fresh[each])
         if not used:
             self._matches.clear()
         else:
             self._matches.update((number, [*map(_stored, partial)], [*map(_stored, complete)]))
 
-    def _loaded(self, stored: Any) -> tuple[int, Matcher]:
-        number, partial, complete = stored
+    def _loaded(self, stored: Any, row_of: Callable[[int], Any]) -> tuple[int, Matcher]:
+        number, partial, complete = (0, [], []) if stored is None else stored
         paths: dict[Any, Step] = {}
-        return number, self._matcher(
-            [self._partial(each, paths) for each in partial], [self._partial(each, paths) for each in complete]
-        )
+        waiting = [self._partial(each, paths) for each in partial]
+        ended = [self._partial(each, paths) for each in complete]
+        return number, Matcher(self._graph, self._pattern.skip, row_of, waiting or None, ended)
 
     def _partial(self, stored: Any, paths: dict[Any, Step]) -> Partial:
         name, first_ms, last_ms, steps = stored
