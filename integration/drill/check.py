@@ -5,12 +5,13 @@ input, by plain Spark and without a coordinator, a kill or a restart; and what `
 that kills change nothing, the second that both are not wrong in the same way.
 
 It is enough because the batches are the same, whenever a life ends: `feed.py` gives one file at a time. Batches without
-rows, which Spark leaves out after a restart, are there in `windows` only: no row of it is near the watermark, so that
-its output does not depend on how rows fall into batches. Compared are therefore
+rows, which Spark leaves out after a restart, are there in `windows` and `sessions` only: no row of theirs is near the
+watermark, so that their output does not depend on how rows fall into batches. Compared are therefore
 
 - `totals`: each row of each batch, with the number of the batch;
 - `chains`: each link of the digest of every key, which says what rows and timers came before it, in what order;
 - `windows`: all windows that the last watermark has closed, each once;
+- `sessions`: the same of session windows with a Python function;
 - the final state of each, read from storage after a start without an interval has made it durable.
 
 The time of the clock that a link of `chains` has seen differs from run to run. It must be the same in the state and in
@@ -53,7 +54,7 @@ def read_results(work: Path) -> Results:
     for name in results.state:
         table = work / f"{name}.db"
         rows = rows_in_sqlite(table) if table.exists() else rows_in_files(work / name)
-        if name == "windows":
+        if name in ("windows", "sessions"):
             rows = [row[1:] for row in rows]
         if name == "chains":
             clocks = {(row[1], row[2]): row[-1] for row in rows}

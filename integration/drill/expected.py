@@ -14,7 +14,7 @@ from pathlib import Path
 START = 1_700_000_000_000
 KEYS = 5
 ROWS = 12
-DELAY, TIMER, WINDOW = 20_000, 15_000, 10_000
+DELAY, TIMER, WINDOW, GAP = 20_000, 15_000, 10_000, 10_000
 
 Row = tuple[int, int, int]
 """Key, time in ms, value."""
@@ -55,7 +55,7 @@ def expect(files: list[list[Row]], queries: Sequence[str]) -> Results:
     for rows in files:
         marks.append(max(marks[-1], max(time for _, time, _ in rows) - DELAY))
     expected = Results()
-    for name, run in (("windows", _windows), ("chains", _chains), ("totals", _totals)):
+    for name, run in (("windows", _windows), ("chains", _chains), ("totals", _totals), ("sessions", _sessions)):
         if name in queries:
             run(expected, files, marks)
     return expected
@@ -108,3 +108,24 @@ def _totals(expected: Results, batches: list[list[Row]], marks: list[int]) -> No
         output += ([number, k, *totals[k]] for k in {k for k, _, _ in batch})
     expected.output["totals"] = sorted(output)
     expected.state["totals"] = sorted([k, *total] for k, total in totals.items())
+
+
+def _sessions(expected: Results, batches: list[list[Row]], marks: list[int]) -> None:
+    """A row that is not late is never of a session that is over: such a session ends at or before the watermark."""
+    kept: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for batch, mark in zip(batches, marks, strict=False):
+        for k, t, v in batch:
+            if t > mark:
+                kept[k].append((t, v))
+    output: list[list[object]] = []
+    for k, rows in kept.items():
+        session: list[tuple[int, int]] = []
+        for t, v in [*sorted(rows), (1 << 60, 0)]:
+            # Sessions that touch are one, as in Flink.
+            if session and t > session[-1][0] + GAP:
+                if session[-1][0] + GAP - 1 <= marks[-1]:
+                    output.append([session[0][0], k, len(session), sum(value for _, value in session)])
+                session = []
+            session.append((t, v))
+    expected.output["sessions"] = sorted(output)
+    expected.state["sessions"] = []

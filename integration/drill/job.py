@@ -25,6 +25,7 @@ from pyspark.sql import functions as F
 import snapline
 from snapline.errors import SnaplineError
 from snapline.query import CheckpointConfig, FixedDelayRestart, NoRestart, RestartStrategy
+from snapline.window import EventTimeSessionWindows, ProcessWindowFunction
 
 from .work import Orders, Work
 
@@ -70,6 +71,14 @@ class Visits(snapline.KeyedProcessFunction):
         yield 0, self.visits.value(), ctx.timer_service().current_processing_time()
 
 
+class Session(ProcessWindowFunction):
+    """The rows of a key with less than ten seconds between them: how many, and their sum."""
+
+    def process(self, key: Any, context: Any, elements: Any) -> Iterator[tuple[object, ...]]:
+        values = [row.v for row in elements]
+        yield context.window().start, key, len(values), sum(values)
+
+
 class Job:
     """The queries of a work, each in a session of its own: they differ in what counts when a query starts."""
 
@@ -92,7 +101,7 @@ class Job:
             conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", work.format)
             conf.set("spark.snapline.state.backend.type", work.backend)
             # After a restart Spark leaves out the batch without rows that was due: not where the digest would tell.
-            conf.set("spark.sql.streaming.noDataMicroBatches.enabled", name == "windows")
+            conf.set("spark.sql.streaming.noDataMicroBatches.enabled", name in ("windows", "sessions"))
 
     def input(self, name: str) -> DataFrame:
         reader = self._sessions[name].readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
@@ -120,6 +129,11 @@ class Job:
             .agg(F.count("*").alias("n"), F.sum("v").alias("s"), F.max("t").alias("last"))
         )
 
+    def sessions(self) -> DataFrame:
+        sessions = EventTimeSessionWindows.with_gap(timedelta(seconds=10))
+        keyed = snapline.key_by(self.rows("sessions"), "k").order_by("t", "v")
+        return keyed.window(sessions).process(Session(), "start long, k int, n long, s long")
+
     def visits(self) -> DataFrame:
         rows = self.input("visits").withColumn("all", F.lit(0))
         return snapline.key_by(rows, "all").order_by("t", "v").process(Visits(), "k int, n long, at long")
@@ -129,6 +143,7 @@ class Job:
             "windows": (self.windows, "append"),
             "chains": (self.chains, "append"),
             "totals": (self.totals, "update"),
+            "sessions": (self.sessions, "append"),
             "visits": (self.visits, "append"),
         }[name]
         writer = result().writeStream.outputMode(mode)
@@ -157,8 +172,8 @@ class Job:
         print(f"ended {name} {json.dumps({**counts, 'restarts': query.restarts})}", flush=True)
 
     def state(self, name: str) -> list[list[object]]:
-        if name == "visits":
-            return []  # what it puts out is its state
+        if name in ("visits", "sessions"):
+            return []  # it shows in what is put out
         reader = self._sessions[name].read.format("statestore").option("path", str(self.work.checkpoint(name)))
         if name == "chains":
             rows = reader.option("stateVarName", "chain").load().selectExpr("key.k", "value.*")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-QUERIES = ("windows", "chains", "totals")
+QUERIES = ("windows", "chains", "totals", "sessions")
 
 
 @dataclass(frozen=True, kw_only=True)
