@@ -414,6 +414,8 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
     lazy val fixture: StoreFixture = new StoreFixture(
       StoreFixture.defaults.copy(localBackup = false),
       storageOf = new WatchedStorage(_, created = name => if (name.endsWith(".handle")) hold(name)),
+      // Both snapshots are held at once: with threads that another suite holds too, the first might never get one.
+      pool = new SnapshotPool(2),
       backend = backend,
       nearOf = new WatchedStorage(_, opened = name => end(fixture, name))
     )
