@@ -13,9 +13,15 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 import snapline
-from snapline import KeyedProcessFunction, ListStateDescriptor, StateTtlConfig, ValueStateDescriptor
+from snapline import (
+    KeyedCoProcessFunction,
+    KeyedProcessFunction,
+    ListStateDescriptor,
+    StateTtlConfig,
+    ValueStateDescriptor,
+)
 from snapline.errors import InvalidConfiguration
-from snapline.testing import Bounds, KeyedTestHarness
+from snapline.testing import Bounds, KeyedCoTestHarness, KeyedTestHarness
 
 from ..spark_session import open_session
 
@@ -52,6 +58,29 @@ def test_timers_are_listed_until_they_fire(bounds: Bounds) -> None:
         assert harness.advance_processing_time(12) == [("a 11", [12, 30], []), ("a 12", [30], [])]
         assert harness.advance_processing_time(99) == [("a 30", [], []), ("b 50", [], [])]
         assert harness.num_keys("__timers") == 0
+
+
+class ListedFirst(Listed):
+    def process_initial_state(self, row: Any, ctx: Any) -> None:
+        ctx.timer_service().register_processing_time_timer(row.n)
+
+
+class ListedOfBoth(KeyedCoProcessFunction):
+    lists_timers = True
+
+    def process_element1(self, row: Any, ctx: Any) -> Any:
+        ctx.timer_service().register_processing_time_timer(row.n)
+        yield row.k, ctx.timer_service().list_timers("processing"), []
+
+    process_element2 = process_element1
+
+
+def test_timers_of_an_initial_state_and_of_two_inputs_are_listed_too() -> None:
+    with KeyedTestHarness(ListedFirst(), key="k", schema=ROWS, output=LISTED) as harness:
+        harness.process_initial_state([("a", 40)], schema=ROWS)
+        assert harness.process_batch([("a", 30)]) == [("a", [30, 40], [])]
+    with KeyedCoTestHarness(ListedOfBoth(), keys=("k", "k"), schemas=(ROWS, ROWS), output=LISTED) as both:
+        assert both.process_batch([("a", 2)], [("a", 1)]) == [("a", [2], []), ("a", [1, 2], [])]
 
 
 def test_no_list_without_saying_so() -> None:

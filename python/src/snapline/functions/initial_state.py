@@ -31,6 +31,8 @@ class InitialStateFunction(KeyedProcessFunction):
         check_synchronous_methods(function, ["process_initial_state"])
         self._function = function
         self._shown_as = name
+        # Timers that it sets are on the list of the function's.
+        self.lists_timers = function.lists_timers  # type: ignore[misc]
 
     def open(self, ctx: Any) -> None:
         self._function.open(ctx)

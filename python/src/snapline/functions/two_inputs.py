@@ -30,9 +30,11 @@ class KeyedCoProcessFunction(CoProcessFunction):
 
     Attributes:
         takes_late_rows: as of :class:`KeyedProcessFunction`; rows are late by the lower of the two watermarks.
+        lists_timers: as there.
     """
 
     takes_late_rows: ClassVar[bool] = False
+    lists_timers: ClassVar[bool] = False
 
     def on_timer(self, timestamp: int, ctx: Context) -> Iterable[Any] | None:
         """Handles a timer that is due; yields rows of the output. The time stamp is in ms."""

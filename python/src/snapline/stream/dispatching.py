@@ -38,6 +38,7 @@ class _Dispatch:
         self._shapes = shapes
         self._shown_as: str | None = getattr(function, "_shown_as", None) or type(function).__name__
         self.takes_late_rows = getattr(function, "takes_late_rows", False)
+        self.lists_timers = getattr(function, "lists_timers", False)
 
     def open(self, ctx: Any) -> None:
         function = self._function
