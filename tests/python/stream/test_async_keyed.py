@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,6 +130,30 @@ def test_times_and_timers() -> None:
         rows = [(k, 3 - k, NOON + timedelta(seconds=k)) for k in range(4)]
         assert sorted(harness.process_batch(rows)) == [(0, 0), (0, 0), (0, 0), (1, 0), (1, 0), (2, 0)]
         assert harness.advance_watermark(NOON + timedelta(minutes=2)) == [(k, 60_000) for k in range(4)]
+
+
+class Begins(Timed):
+    """Its ``close`` writes a line when it has run to its end."""
+
+    def __init__(self, closed: Path) -> None:
+        self.closed = closed
+
+    def process_initial_state(self, row: Any, ctx: Any) -> None:
+        self.last.update(row.last)
+
+    async def close(self) -> None:
+        await asyncio.sleep(0)
+        with self.closed.open("a") as file:
+            file.write("closed\n")
+
+
+def test_a_function_is_closed_after_its_initial_state_too(tmp_path: Path) -> None:
+    function, schema = Begins(tmp_path / "closed"), "k long, wait long, at timestamp"
+    with KeyedTestHarness(function, key="k", schema=schema, output="k long, off long", event_time="at") as harness:
+        function.closed.unlink()
+        harness.process_initial_state([(1, 7)], schema="k long, last long")
+        assert len(function.closed.read_text().splitlines()) == 2, "once when it is planned, and once with its rows"
+        assert harness.state("last", 1) == 7
 
 
 class Fails(KeyedProcessFunction):

@@ -6,7 +6,7 @@ from inspect import isgeneratorfunction
 from typing import Any
 
 from snapline.errors import InvalidConfiguration
-from snapline.functions.process import KeyedProcessFunction, check_synchronous_methods
+from snapline.functions.process import KeyedProcessFunction, check_synchronous_methods, close
 
 
 class InitialStateFunction(KeyedProcessFunction):
@@ -38,7 +38,7 @@ class InitialStateFunction(KeyedProcessFunction):
         self._function.open(ctx)
 
     def close(self) -> None:
-        self._function.close()
+        close(self._function)
 
     def process_element(self, row: Any, ctx: Any) -> None:
         self._function.process_initial_state(row, ctx)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterable, Awaitable, Container, Iterable
 from datetime import timedelta
 from importlib.util import find_spec
-from inspect import isasyncgenfunction, isawaitable, iscoroutinefunction
+from inspect import isasyncgenfunction, iscoroutine, iscoroutinefunction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 from snapline.errors import InvalidConfiguration
@@ -142,14 +142,10 @@ def has_async_rows(function: Any) -> bool:
 
 
 def close(function: Any) -> None:
-    """Closes a function that has seen no rows; its ``close`` may be a coroutine."""
+    """Closes a function that has no event loop of its own; its ``close`` may be a coroutine all the same."""
     closing = function.close()
-    if isawaitable(closing):
-        asyncio.run(_wait_for(closing))
-
-
-async def _wait_for(closing: Awaitable[Any]) -> None:
-    await closing
+    if iscoroutine(closing):
+        asyncio.run(closing)
 
 
 def check_synchronous(function: Any, but: Container[str] = ()) -> None:
