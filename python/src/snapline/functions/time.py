@@ -57,3 +57,11 @@ def from_millis(millis: int, zone: tzinfo | None) -> datetime:
     """Milliseconds as a naive datetime in the zone; its ``fold`` is 1 where the clock shows a time again."""
     time = EPOCH + timedelta(milliseconds=millis)
     return time if zone is None else time.replace(tzinfo=timezone.utc).astimezone(zone).replace(tzinfo=None)
+
+
+def no_time(what: str) -> ValueError:
+    """The error for a row without a time, by which windows or a pattern go."""
+    return ValueError(
+        f"the row has no time, and {what} goes by it: leave such rows out before key_by, as in "
+        "df.where(time IS NOT NULL)"
+    )

@@ -38,7 +38,6 @@ class _Compiler:
             else:
                 sink = self._stage_before(sink)
             self._next = stage
-        sink.is_start = True
         return Graph(self._nodes, sink, self._pattern.time_ms, tuple(stage.name for stage in stages))
 
     # ---- stages that must not come
@@ -170,7 +169,7 @@ class _Compiler:
         node = self._node(stage.name, takes=True)
         self._proceed(node, sink)
         if stage.is_greedy:
-            self._narrow_edges(sink, stage.condition)
+            self._narrow(sink, stage.condition)
         node.take(node, takes)
         self._stop_at_not_behind(node)
         if between is not None:
@@ -181,13 +180,8 @@ class _Compiler:
             self._stop_at_not_behind(waits)
         return node
 
-    def _narrow(self, behind: Node, takes: Condition) -> None:
-        if self._stage.until_condition is not None:
-            self._unnarrowed[behind.name] = self._copy(behind)
-        self._narrow_edges(behind, takes)
-
     @staticmethod
-    def _narrow_edges(node: Node, takes: Condition) -> None:
+    def _narrow(node: Node, takes: Condition) -> None:
         """An event that the greedy stage takes is not for the stage behind it."""
         for edge in node.edges:
             edge.condition = edge.condition & ~takes

@@ -34,7 +34,6 @@ class Node:
         stage: the name of the stage, by which a match has its events.
         kind: its kind.
         time_ms: the most time since the event before; None: any.
-        is_start: whether every match begins here.
         edges: the edges from here, in the order in which they are tried.
     """
 
@@ -42,7 +41,6 @@ class Node:
     stage: str
     kind: Kind = Kind.NORMAL
     time_ms: int | None = None
-    is_start: bool = False
     edges: list[Edge] = field(default_factory=list)
 
     def take(self, target: Node, condition: Condition) -> None:

@@ -15,7 +15,7 @@ class MatchQueue(Generic[T]):
     strategy keeps. Flink's queue is Java's, so this one moves elements as that does; ``heapq`` gives other matches.
     """
 
-    def __init__(self, order: Callable[[T], tuple[int, ...]], elements: Iterable[T] = ()) -> None:
+    def __init__(self, order: Callable[[T], int], elements: Iterable[T] = ()) -> None:
         """
         Args:
             order: gives the order of an element.

@@ -38,9 +38,9 @@ class Partial(NamedTuple):
     first_ms: int = 0
     last_ms: int = 0
 
-    def order(self) -> tuple[int, ...]:
+    def order(self) -> int:
         """By the first event; one without comes last."""
-        return (_NEVER,) if self.first < 0 else (self.first,)
+        return _NEVER if self.first < 0 else self.first
 
     def steps(self) -> list[Step]:
         """From the first event to the last."""
@@ -154,6 +154,7 @@ class Matcher:
 
     def _settle(self, found: list[Partial], left: MatchQueue[Partial]) -> list[Partial]:
         """Puts out what no match that began earlier can discard any more, and lets the skip strategy discard."""
+        # In the order of a queue of their own: those with one order are told apart by it.
         potential: MatchQueue[Partial] = MatchQueue(Partial.order)
         potential.add_all(found)
         self.complete.add_all(potential)

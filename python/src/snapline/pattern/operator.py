@@ -10,6 +10,7 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 from snapline.errors import IncompatibleState
 from snapline.functions.context import Context, RuntimeContext
 from snapline.functions.process import KeyedProcessFunction
+from snapline.functions.time import no_time
 from snapline.pattern.compiler import compile_pattern
 from snapline.pattern.functions import MatchContext, PatternProcessFunction
 from snapline.pattern.graph import Graph
@@ -65,10 +66,7 @@ class PatternFunction(KeyedProcessFunction):
             return self._run([(now, row)], now, ctx)
         time = ctx.timestamp()
         if time is None:
-            raise ValueError(
-                "the row has no time, and the pattern goes by it: leave such rows out before key_by, as in "
-                "df.where(time IS NOT NULL)"
-            )
+            raise no_time("the pattern")
         number = (self._arrived.value() or 0) + 1
         self._arrived.update(number)
         self._waiting.put((time, number), row)

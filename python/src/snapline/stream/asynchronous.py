@@ -15,11 +15,10 @@ from snapline.functions.async_function import AsyncFunction, AsyncRetryStrategy
 from snapline.functions.context import Context, RuntimeContext
 from snapline.functions.process import check_synchronous_methods
 from snapline.functions.unkeyed import ProcessFunction
-from snapline.state.row import row_maker
 from snapline.stream.process import process
 from snapline.window.span import Span, millis_of
 from snapline.worker.calls import failed
-from snapline.worker.decode import decoder
+from snapline.worker.decode import row_decoder
 
 
 def async_process(
@@ -106,8 +105,7 @@ class _Calls(ProcessFunction):
     def process_batch(self, batch: Any, ctx: Context) -> Iterator[Any]:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-        columns = [decoder(field.type)(batch.column(i)) for i, field in enumerate(batch.schema)]
-        rows = list(map(row_maker(batch.schema.names), zip(*columns, strict=True)))
+        rows = list(row_decoder(batch.schema)(batch))
         for found in self._loop.run_until_complete(self._run(rows)):
             yield from found
 

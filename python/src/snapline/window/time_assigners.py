@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any, TypeVar
 
 from snapline.errors import InvalidConfiguration
+from snapline.functions.time import no_time
 from snapline.window.assigner import WindowAssigner, WindowAssignerContext
 from snapline.window.span import Span, millis_of
 from snapline.window.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
@@ -32,10 +33,7 @@ class ByTime(WindowAssigner[TimeWindow]):
         if not self._by_event_time:
             return context.get_current_processing_time()
         if timestamp is None:
-            raise ValueError(
-                f"the row has no time, and {type(self).__name__} goes by it: leave such rows out before key_by, "
-                "as in df.where(time IS NOT NULL)"
-            )
+            raise no_time(type(self).__name__)
         return timestamp
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise, starmap
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from snapline.functions.time import zone_of
-from snapline.state.row import row_maker
+from snapline.state.row import Row, row_maker
 from snapline.state.scalars import NAN
 from snapline.state.wall_clock import WallClock, repeated_key
 from snapline.worker.zoned import micros_of
@@ -44,6 +44,19 @@ def decoder(kind: pa.DataType, *, as_key: bool = False) -> Decoder:
     if types.is_list(kind):
         return _lists(kind, as_key)
     return _any
+
+
+def row_decoder(fields: Iterable[pa.Field]) -> Callable[[pa.RecordBatch], Iterator[Row]]:
+    """The function that turns batches, which begin with these columns, into rows."""
+    columns = list(fields)
+    decoders = [decoder(field.type) for field in columns]
+    make = row_maker([field.name for field in columns])
+
+    def decode(batch: pa.RecordBatch) -> Iterator[Row]:
+        values = [decode(column) for decode, column in zip(decoders, batch.columns, strict=False)]
+        return map(make, zip(*values, strict=True))
+
+    return decode
 
 
 def _any(array: pa.Array) -> list[Any]:

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from snapline.functions.context import EVENT
-from snapline.state.row import row_maker
 from snapline.worker.calls import failed
-from snapline.worker.decode import decoder
+from snapline.worker.decode import row_decoder
 from snapline.worker.frames import ROWS_PART, Frame
 from snapline.worker.loops import Parts, RowLoop
 from snapline.worker.timers import Timer
@@ -55,9 +54,8 @@ class ElementLoop(RowLoop):
         self._name = parts.job.plan.name
         self._schemas = parts.schemas
         self._limit = parts.limit
-        columns = list(parts.schemas[ROWS_PART])[: len(parts.job.input_columns)]
-        self._decoders = [decoder(field.type) for field in columns]
-        self._make = row_maker([field.name for field in columns])
+        self._columns = len(parts.job.input_columns)
+        self._decode = row_decoder(list(parts.schemas[ROWS_PART])[: self._columns])
         event_time = parts.job.event_time
         self._event_time = parts.job.input_columns.index(event_time) if event_time is not None else None
 
@@ -77,14 +75,12 @@ class ElementLoop(RowLoop):
         return rows - (limit.processed - before)
 
     def _run_all(self, batch: pa.RecordBatch) -> None:
-        columns, slots = batch.columns[: len(self._decoders)], batch.column(len(self._decoders))
-        values = [decode(column) for decode, column in zip(self._decoders, columns, strict=True)]
-        rows = map(self._make, zip(*values, strict=True))
-        places = slots.to_numpy().tolist()
+        rows = self._decode(batch)
+        places = batch.column(self._columns).to_numpy().tolist()
         if self._event_time is None:
             self._run(self._in_time(zip(places, rows, strict=True)))
         else:
-            times = event_times(columns[self._event_time])
+            times = event_times(batch.column(self._event_time))
             self._run_timed(self._in_time(zip(places, times, rows, strict=True)))
 
     def _in_time(self, rows: Iterable[_T]) -> Iterable[_T]:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from snapline.state.row import row_maker
 from snapline.worker.calls import failed
-from snapline.worker.decode import decoder
+from snapline.worker.decode import row_decoder
 from snapline.worker.element import event_times
 from snapline.worker.frames import ROWS_PART, Frame
 from snapline.worker.loops import Parts, RowLoop
@@ -24,9 +23,8 @@ class KeyRowsLoop(RowLoop):
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self._parts = parts
-        columns = list(parts.schemas[ROWS_PART])[: len(parts.job.input_columns)]
-        self._decoders = [decoder(field.type) for field in columns]
-        self._make = row_maker([field.name for field in columns])
+        self._columns = len(parts.job.input_columns)
+        self._decode = row_decoder(list(parts.schemas[ROWS_PART])[: self._columns])
         event_time = parts.job.event_time
         self._event_time = parts.job.input_columns.index(event_time) if event_time is not None else None
         self._waiting: list[Any] = []
@@ -37,11 +35,9 @@ class KeyRowsLoop(RowLoop):
         batch = frame.batch(ROWS_PART, self._parts.schemas)
         if batch is None or not batch.num_rows:
             return 0
-        count = len(self._decoders)
-        columns = [decode(column) for decode, column in zip(self._decoders, batch.columns, strict=False)]
-        rows = list(map(self._make, zip(*columns, strict=True)))
+        rows = list(self._decode(batch))
         times = None if self._event_time is None else event_times(batch.column(self._event_time))
-        slots = batch.column(count).to_numpy()
+        slots = batch.column(self._columns).to_numpy()
         starts = [0, *(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(slots)]
         for (start, end), slot in zip(pairwise(starts), slots[starts[:-1]].tolist(), strict=True):
             if slot != self._slot:
