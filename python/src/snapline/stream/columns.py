@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql.types import StructType, TimestampNTZType, TimestampType
+from pyspark.sql.types import StructField, StructType, TimestampNTZType, TimestampType
 
 from snapline.errors import InvalidConfiguration
 from snapline.state.types import check_order
@@ -66,3 +66,21 @@ def check_ordering(schema: StructType, names: Sequence[str], what: str) -> list[
         kind = schema[name].dataType
         check_order(kind, f"{what} by {name}, which is of type {kind.simpleString()}")
     return columns
+
+
+def check_same_keys(first: Sequence[StructField], second: Sequence[StructField], found: str) -> None:
+    """
+    Args:
+        first: the columns of a key.
+        second: those of the other's.
+        found: the error's text, with ``{0}`` and ``{1}`` for the types of both.
+
+    Raises:
+        InvalidConfiguration: the types are not the same.
+    """
+    kinds = [[field.dataType for field in side] for side in (first, second)]
+    if kinds[0] != kinds[1]:
+        texts = [", ".join(kind.simpleString() for kind in side) or "none" for side in kinds]
+        raise InvalidConfiguration(
+            found.format(*texts), "bring the columns into one type with withColumn() before key_by."
+        )

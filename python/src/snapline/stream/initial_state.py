@@ -70,15 +70,5 @@ def plan_initial(
     return plan_process(rows, keys, own or InitialStateFunction(function), output, side_outputs=side_outputs)
 
 
-def check_same_key(first: StructType, keys: Sequence[str], second: StructType, initial_keys: Sequence[str]) -> None:
-    """
-    Raises:
-        InvalidConfiguration: the keys of an initial state are of other types than those of the rows.
-    """
-    kinds = [[schema[name].dataType for name in names] for schema, names in ((first, keys), (second, initial_keys))]
-    if kinds[0] != kinds[1]:
-        texts = [", ".join(kind.simpleString() for kind in side) for side in kinds]
-        raise InvalidConfiguration(
-            f"an initial state by keys of the types {texts[1]}, for rows by keys of the types {texts[0]}.",
-            "bring the columns into one type with withColumn() before key_by.",
-        )
+#: The error's text for keys of other types than those of the rows.
+OTHER_KEYS = "an initial state by keys of the types {1}, for rows by keys of the types {0}."

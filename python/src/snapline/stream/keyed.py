@@ -14,10 +14,10 @@ from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
 from snapline.pattern.pattern import Pattern
 from snapline.stream.broadcasting import BroadcastStream
-from snapline.stream.columns import check_columns, check_ordering
+from snapline.stream.columns import check_columns, check_ordering, check_same_keys
 from snapline.stream.connected import ConnectedStreams
 from snapline.stream.frame import check_frame
-from snapline.stream.initial_state import InitialState, check_same_key
+from snapline.stream.initial_state import OTHER_KEYS, InitialState
 from snapline.stream.interval_join import IntervalJoin
 from snapline.stream.patterns import PatternStream
 from snapline.stream.planning import plan_process
@@ -127,7 +127,7 @@ class KeyedStream(ShortForms):
             raise InvalidConfiguration(
                 f"the initial state {state!r}.", 'give snapline.key_by(df, "key") of a bounded DataFrame.'
             )
-        check_same_key(self.schema, self._keys, state.schema, state._keys)
+        check_same_keys(self.key_schema, state.key_schema, OTHER_KEYS)
         return InitialState.of(state._df, state._keys, function, output, side_outputs)
 
     def window(self, assigner: WindowAssigner[Any], *, event_time: str | None = None) -> WindowedStream:

@@ -17,7 +17,7 @@ from pyspark.sql.types import BooleanType, StructField, StructType
 
 from snapline.errors import InvalidConfiguration
 from snapline.state.row import row_maker
-from snapline.stream.columns import check_columns, event_time_of
+from snapline.stream.columns import check_columns, check_same_keys, event_time_of
 from snapline.stream.schema import nullable
 
 #: Columns of the whole, of which a user sees none: which input a row is of, its time, and what sorts it.
@@ -62,13 +62,8 @@ class TwoInputs:
     second: Side
 
     def __post_init__(self) -> None:
-        kinds = [[side.schema[name].dataType for name in side.keys] for side in (self.first, self.second)]
-        if kinds[0] != kinds[1]:
-            texts = [", ".join(kind.simpleString() for kind in side) or "none" for side in kinds]
-            raise InvalidConfiguration(
-                f"two inputs whose keys are of the types {texts[0]} and {texts[1]}.",
-                "bring the columns into one type with withColumn() before key_by.",
-            )
+        first, second = ([side.schema[name] for name in side.keys] for side in self.sides)
+        check_same_keys(first, second, "two inputs whose keys are of the types {0} and {1}.")
         if (self.first.time is None) != (self.second.time is None):
             raise InvalidConfiguration(
                 "two inputs of which one has a column that is the time of a row, and the other has none.",

@@ -21,8 +21,8 @@ from snapline.state.cursor import NEVER, BatchTime
 from snapline.state.ddl import parse_schema
 from snapline.state.row import Row, row_maker
 from snapline.stream.broadcasting import BroadcastInput
-from snapline.stream.columns import check_columns
-from snapline.stream.initial_state import check_same_key, plan_initial
+from snapline.stream.columns import check_columns, check_same_keys
+from snapline.stream.initial_state import OTHER_KEYS, plan_initial
 from snapline.stream.keyed import KeyedStream
 from snapline.stream.planning import plan_process
 from snapline.testing.bounds import Bounds
@@ -177,7 +177,8 @@ class KeyedTestHarness:
         columns = parse_schema(schema, "the schema of the initial state")
         keys = list(self._job.key_names) if key is None else [key] if isinstance(key, str) else list(key)
         planned = plan_initial(columns, keys, self._function, self._output, self._tags)
-        check_same_key(self._rows, self._job.key_names, columns, keys)
+        mine, theirs = [self._rows[name] for name in self._job.key_names], [columns[name] for name in keys]
+        check_same_keys(mine, theirs, OTHER_KEYS)
         operator = Operator(planned.job, columns, planned.result, self._store, self._time_zone, self._bounds)
         result = operator.run_batch(
             as_tuples(rows, columns.names),
