@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 import snapline
-from snapline_bench import local_files, provider
+from snapline_bench.beside_spark import sessions
 from snapline_bench.events import KeyedEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
@@ -70,20 +70,7 @@ class Totals(StatefulProcessor):
 
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
-    """Spark's on its RocksDB provider with changelogs, Snapline's on its own."""
-    found = provider.find_snapline_jar(jar)
-    if found is None:
-        raise SystemExit("no jar of Snapline: build it or give --jar PATH")
-    ours = {
-        local_files.SETTING: local_files.CLASSES[local_files.OURS],
-        **settings,
-        "spark.sql.extensions": "io.snapline.spark.SnaplineExtension",
-    }
-    known = {
-        SPARK: replace(provider.CHANGELOG, name=SPARK, title="transformWithState"),
-        OURS: replace(provider.snapline_provider(found, ours), title="snapline.transform_with_state"),
-    }
-    return [known[name] for name in names if name in known]
+    return sessions(names, {SPARK: "transformWithState"}, {OURS: "snapline.transform_with_state"}, jar, settings)
 
 
 def measure(job: Job) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from statistics import median
@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 import snapline
 from snapline.window import ProcessWindowFunction, TumblingEventTimeWindows
-from snapline_bench import local_files, provider
+from snapline_bench.beside_spark import sessions
 from snapline_bench.events import WindowEvents, prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
@@ -99,20 +99,7 @@ ENGINES: dict[str, Callable[[DataFrame], DataFrame]] = {
 
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
-    """Spark's on its RocksDB provider with changelogs, Snapline's on its own."""
-    found = provider.find_snapline_jar(jar)
-    if found is None:
-        raise SystemExit("no jar of Snapline: build it or give --jar PATH")
-    changelog = provider.CHANGELOG
-    known = {name: replace(changelog, name=name, title=name) for name in (NATIVE, COLLECT)}
-    ours = {
-        local_files.SETTING: local_files.CLASSES[local_files.OURS],
-        **settings,
-        "spark.sql.extensions": "io.snapline.spark.SnaplineExtension",
-    }
-    store = provider.snapline_provider(found, ours)
-    known |= {name: replace(store, name=name, title=name) for name in (OURS, ROWS)}
-    return [known[name] for name in names if name in known]
+    return sessions(names, {NATIVE: NATIVE, COLLECT: COLLECT}, {OURS: OURS, ROWS: ROWS}, jar, settings)
 
 
 def measure(job: Job) -> Result:

@@ -31,7 +31,6 @@ class ArrowLoop(RowLoop):
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
-        self._parts = parts
         self._rows = len(parts.job.input_columns)
         names = parts.schemas[ROWS_PART].names
         self._positions = {name: i for i, name in enumerate(names) if i >= self._rows}

@@ -16,7 +16,6 @@ class ChunkLoop(RowLoop):
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
-        self._parts = parts
         self._columns = len(parts.job.input_columns)
         event_time = parts.job.event_time
         self._event_time = parts.job.input_columns.index(event_time) if event_time is not None else None

@@ -48,6 +48,7 @@ class ElementLoop(RowLoop):
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
+        self._function = parts.function
         self._context = parts.context
         self._cursor = parts.cursor
         self._outputs = parts.outputs

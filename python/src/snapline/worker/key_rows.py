@@ -22,7 +22,6 @@ class KeyRowsLoop(RowLoop):
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
-        self._parts = parts
         self._columns = len(parts.job.input_columns)
         self._decode = row_decoder(list(parts.schemas[ROWS_PART])[: self._columns])
         event_time = parts.job.event_time

@@ -43,7 +43,7 @@ class RowLoop(ABC):
     """Hands the rows of a task to the function."""
 
     def __init__(self, parts: Parts) -> None:
-        self._function = parts.function
+        self._parts = parts
 
     #: Whether the state of a chunk goes into the caches before its rows are run.
     uses_caches = True
@@ -57,7 +57,7 @@ class RowLoop(ABC):
 
     def close(self) -> None:
         """The task has ended: closes the function."""
-        self._function.close()
+        self._parts.function.close()
 
     def changes(self) -> Iterator[tuple[int, pa.Buffer]]:
         """Parts with changes of state that are in no cache."""
