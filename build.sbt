@@ -59,7 +59,7 @@ lazy val spark = project
   .settings(room("spark"))
   .settings(
     name := "snapline-spark",
-    libraryDependencies ++= Dependencies.sparkTest,
+    libraryDependencies ++= Dependencies.kafka ++ Dependencies.sparkTest,
     // Classes compiled for one release line of Spark are of no use to another.
     target := baseDirectory.value / "target" / SparkLine.line,
     Compile / resourceGenerators += Def.task {

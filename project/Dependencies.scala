@@ -1,6 +1,8 @@
 import sbt.*
 
-/** Everything here except the test libraries is a jar that Spark ships; the versions are those of its distribution. */
+/** Everything here except the test libraries is a jar that Spark ships, or a connector of Spark needs; the versions are
+  * those of its distribution.
+  */
 object Dependencies {
   val core: Seq[ModuleID] = Seq(
     "org.rocksdb" % "rocksdbjni" % "9.8.4",
@@ -15,6 +17,9 @@ object Dependencies {
     "org.scalatest" %% "scalatest" % "3.2.19",
     "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0"
   ).map(_ % Test)
+
+  /** Comes with Spark's Kafka connector, which every user of the Kafka sink has. */
+  val kafka: Seq[ModuleID] = Seq("org.apache.kafka" % "kafka-clients" % "3.9.2" % Provided)
 
   val sparkTest: Seq[ModuleID] = Seq("com.tngtech.archunit" % "archunit" % "1.4.1" % Test)
 

@@ -31,6 +31,8 @@ listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 log.dirs={data}
 auto.create.topics.enable=false
 offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
 """
 
@@ -95,18 +97,21 @@ class Broker:
         producer.close()
 
     def read(self, topic: str) -> list[bytes]:
-        """Every record there is, in the order of its partition."""
+        """Every record there is, in the order of its partition, as a consumer sees it that reads what is committed."""
         from kafka import KafkaConsumer, TopicPartition
 
-        consumer = KafkaConsumer(bootstrap_servers=self.address, enable_auto_commit=False)
+        consumer = KafkaConsumer(
+            bootstrap_servers=self.address, enable_auto_commit=False, isolation_level="read_committed"
+        )
         try:
             parts = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)]
             consumer.assign(parts)
             consumer.seek_to_beginning(*parts)
-            missing = sum(consumer.end_offsets(parts).values()) - sum(consumer.beginning_offsets(parts).values())
+            ends = consumer.end_offsets(parts)
             found: list[bytes] = []
-            while len(found) < missing:
-                for records in consumer.poll(5000).values():
+            # Ends of transactions have offsets too, and are no records.
+            while any(consumer.position(part) < ends[part] for part in parts):
+                for records in consumer.poll(1000).values():
                     found += [record.value for record in records]
             return found
         finally:

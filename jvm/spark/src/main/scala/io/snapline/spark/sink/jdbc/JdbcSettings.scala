@@ -1,0 +1,90 @@
+package io.snapline.spark.sink.jdbc
+
+import java.sql.Connection
+import java.util.Locale
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.execution.datasources.jdbc.{JDBCOptions, JdbcOptionsInWrite}
+import org.apache.spark.sql.jdbc.{JdbcDialect, JdbcDialects}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.snapline.error.{InvalidConfiguration, UriPassword}
+import io.snapline.spark.sink.SinkOptions
+
+/** Options of the JDBC sink: Spark's of its writer, and ours.
+  *
+  * @param options
+  *   those of Spark and of the driver
+  * @param keys
+  *   columns by which a row replaces the one before; empty: rows are appended
+  * @param markers
+  *   the table of the markers
+  */
+private[jdbc] final case class JdbcSettings(options: Map[String, String], keys: Seq[String], markers: String) {
+  def upserts: Boolean = keys.nonEmpty
+
+  def ofSpark: JdbcOptionsInWrite = new JdbcOptionsInWrite(options)
+
+  def url: String = ofSpark.url
+
+  def table: String = ofSpark.table
+
+  def dialect: JdbcDialect = JdbcDialects.get(url)
+
+  /** The database, for errors: without what may be secret in its parameters. */
+  def database: String = UriPassword.hide(url.takeWhile(letter => letter != '?' && letter != ';'))
+
+  /** With transactions; the caller closes it. */
+  def connect(): Connection = {
+    val connection = dialect.createConnectionFactory(ofSpark)(-1)
+    if (!connection.getMetaData.supportsTransactions) {
+      connection.close()
+      throw new InvalidConfiguration(s"$database has no transactions.", "write to a database that has.")
+    }
+    connection.setAutoCommit(false)
+    connection
+  }
+}
+
+private[jdbc] object JdbcSettings {
+  val Mode = "mode"
+  val Keys = "keys"
+  val Append = "append"
+  val Upsert = "upsert"
+  val Markers = "markersTable"
+  val DefaultMarkers = "snapline_markers"
+
+  // Those of no driver: it gets every other option as a property.
+  private val Own =
+    (Seq(Mode, Keys, Markers, SinkOptions.Name, SinkOptions.Rewrite, SinkOptions.Difference) ++
+      Seq("checkpointLocation", "path", "queryName")).map(_.toLowerCase(Locale.ROOT)).toSet
+
+  def apply(set: CaseInsensitiveStringMap): JdbcSettings = {
+    def text(name: String): Option[String] = Option(set.get(name)).map(_.trim).filter(_.nonEmpty)
+    for (name <- Seq(JDBCOptions.JDBC_URL, JDBCOptions.JDBC_TABLE_NAME) if text(name).isEmpty)
+      throw new InvalidConfiguration(s"The sink has no $name.", s"set the option $name.")
+    val keys = text(Keys).fold(Seq.empty[String])(_.split(',').toSeq.map(_.trim).filter(_.nonEmpty))
+    val mode = text(Mode).getOrElse(if (keys.isEmpty) Append else Upsert).toLowerCase(Locale.ROOT)
+    mode match {
+      case Append if keys.nonEmpty =>
+        throw new InvalidConfiguration(s"The option $Keys is set, and $Mode is $Append.", "leave out one of them.")
+      case Upsert if keys.isEmpty =>
+        throw new InvalidConfiguration(s"The option $Mode is $Upsert, and no $Keys are set.", s"name columns in $Keys.")
+      case Append | Upsert => ()
+      case other => throw new InvalidConfiguration(s"The option $Mode is $other.", s"set it to $Append or $Upsert.")
+    }
+    val rest = set.asCaseSensitiveMap.asScala.toMap.filterNot { case (name, _) => Own(name.toLowerCase(Locale.ROOT)) }
+    JdbcSettings(rest ++ faster(rest, mode), keys, text(Markers).getOrElse(DefaultMarkers))
+  }
+
+  /** PostgreSQL's driver sends a batch of plain inserts as one, if it is told to. */
+  private def faster(options: Map[String, String], mode: String): Map[String, String] = {
+    val name = "reWriteBatchedInserts"
+    val isPostgres = options.exists { case (key, url) =>
+      key.equalsIgnoreCase("url") && url.startsWith("jdbc:postgresql:")
+    }
+    if (isPostgres && mode == Append && !options.keys.exists(_.equalsIgnoreCase(name))) Map(name -> "true")
+    else Map.empty
+  }
+}
