@@ -29,6 +29,7 @@ from snapline_bench import (
     savepoint,
     scaling,
     scaling_sheets,
+    sink,
     skew,
     slow,
     soak,
@@ -142,6 +143,7 @@ INITIAL_STATE = bench_of("initial-state", initial_state)
 PROCESSOR = bench_of("processor", processor)
 TWO_INPUTS = bench_of("two-inputs", two_inputs)
 ASYNCHRONOUS = bench_of("asynchronous", asynchronous)
+SINK = bench_of("sink", sink)
 LATENCY = bench_of("keyed-latency", latency)
 WORKERS = bench_of("keyed-memory", workers)
 LOCAL_FILES = bench_of("local-files", local_files)
@@ -170,6 +172,7 @@ BENCHES = {
         ASYNCHRONOUS,
         INITIAL_STATE,
         PROCESSOR,
+        SINK,
         LATENCY,
         WORKERS,
         LOCAL_FILES,

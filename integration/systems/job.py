@@ -79,7 +79,7 @@ def results(session: SparkSession, orders: Orders) -> DataFrame:
 
 def writer(session: SparkSession, orders: Orders) -> Any:
     found = results(session, orders)
-    if orders.sink == "kafka":
+    if orders.sink in ("kafka", "snapline-kafka"):
         found = found.select(F.col("k").cast("string").alias("key"), F.to_json(F.struct("*")).alias("value"))
     writer = found.writeStream.outputMode("append").option("checkpointLocation", orders.checkpoint)
     if orders.ends:
@@ -88,6 +88,10 @@ def writer(session: SparkSession, orders: Orders) -> Any:
         return writer.foreachBatch(write_batch_file(Path(orders.sink_options["folder"])))
     if orders.sink == "postgres":
         return writer.foreachBatch(write_to_postgres(orders.sink_options))
+    if orders.sink == "snapline-kafka":
+        return snapline.exactly_once(writer).kafka(**orders.sink_options)
+    if orders.sink == "snapline-jdbc":
+        return snapline.exactly_once(writer).jdbc(**orders.sink_options)
     return writer.format(orders.sink).options(**orders.sink_options)
 
 

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from ..drill.tally import Tally
-from .artifacts import SCALA, first_of, jar
-from .broker import VERSION, Broker
+from .broker import Broker
+from .kafka_jars import kafka_jars
 from .life import Lives
 from .orders import Orders
 from .rows import make_rows
@@ -28,15 +27,7 @@ MODES = [pytest.param(None, 1, id="every-batch"), pytest.param(1.0, 2, id="inter
 
 @pytest.fixture(scope="module")
 def jars() -> list[str]:
-    """Of Spark's Kafka source and sink."""
-    provider = f"org.apache.spark:spark-token-provider-kafka-0-10_{SCALA}"
-    found = [
-        jar(f"org.apache.spark:spark-sql-kafka-0-10_{SCALA}:{pyspark.__version__}"),
-        first_of(f"{provider}:{version}" for version in (pyspark.__version__, "4.1.0-preview1")),
-        jar(f"org.apache.kafka:kafka-clients:{VERSION}"),
-        jar("org.apache.commons:commons-pool2:2.13.1"),
-    ]
-    return [str(path) for path in found]
+    return kafka_jars()
 
 
 @pytest.fixture(scope="module")

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         restore_savepoint,
         write_savepoint,
     )
+    from snapline.sink import Marker, SinkPartition, TransactionalSink, exactly_once, once, write_batches
     from snapline.state import (
         PICKLED,
         AggregateFunction,
@@ -160,6 +161,7 @@ __all__ = [
     "MapFunction",
     "MapState",
     "MapStateDescriptor",
+    "Marker",
     "NoRestart",
     "OperatorListState",
     "OperatorStateStore",
@@ -175,12 +177,14 @@ __all__ = [
     "ReducingStateDescriptor",
     "Row",
     "RuntimeContext",
+    "SinkPartition",
     "SnaplineError",
     "StateBackendConfig",
     "StateTtlConfig",
     "StateVisibility",
     "SupervisedQuery",
     "TimerService",
+    "TransactionalSink",
     "TtlTime",
     "UpdateType",
     "ValueState",
@@ -193,10 +197,12 @@ __all__ = [
     "connect",
     "create_savepoint",
     "each_output",
+    "exactly_once",
     "export_savepoint",
     "jar_path",
     "key_by",
     "main_output",
+    "once",
     "process",
     "read_state",
     "rescale_checkpoint",
@@ -206,6 +212,7 @@ __all__ = [
     "transform_with_state",
     "transform_with_state_in_pandas",
     "window_all",
+    "write_batches",
     "write_savepoint",
 ]
 
@@ -220,7 +227,7 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"snapline.{name}")
     if name in __all__:
-        for room in ("state", "functions", "stream", "query", "savepoint", "tws"):
+        for room in ("state", "functions", "stream", "query", "savepoint", "sink", "tws"):
             module = import_module(f"snapline.{room}")
             if name in module.__all__:
                 return getattr(module, name)

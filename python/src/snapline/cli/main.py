@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from snapline._version import __spark_line__, __version__
-from snapline.cli import checkpoints, doctor, savepoint
+from snapline.cli import checkpoints, doctor, savepoint, sink
 from snapline.errors import CheckpointDamaged, SnaplineError
 
 EXIT_DAMAGED = 1
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.add_typer(checkpoints.app)
 app.add_typer(savepoint.app)
+app.add_typer(sink.app)
 app.command()(savepoint.restore)
 app.command()(savepoint.rescale)
 app.command()(doctor.doctor)

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+#: Formats of the sinks that have each row once, in the jar.
+KAFKA_SINK = "snapline-kafka"
+JDBC_SINK = "snapline-jdbc"
+#: The option that marks foreachBatch with a sink of that kind. Spark does not read it.
+OWN_SINK = "snaplineSink"
+
 _TEXT = 120
 
 
@@ -125,6 +131,11 @@ class WriterSettings:
     trigger: str
     output_mode: str
     options: Mapping[str, str]
+
+    @property
+    def is_exactly_once(self) -> bool:
+        """Whether ``snapline.exactly_once`` chose the sink."""
+        return self.format.lower() in (KAFKA_SINK, JDBC_SINK) or OWN_SINK.lower() in self.options
 
     @classmethod
     def of(cls, writer: DataStreamWriter) -> WriterSettings:

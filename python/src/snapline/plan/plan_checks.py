@@ -76,6 +76,36 @@ def check_replayable(writer: DataStreamWriter, forced: bool = False) -> list[Obs
     return obstacles
 
 
+def check_repeatable(writer: DataStreamWriter, forced: bool = False) -> list[Obstacle]:
+    """Refuses a query whose batches may have other rows when they run again, for sinks that have each row once.
+
+    Args:
+        forced: what is refused otherwise is warned of.
+
+    Returns:
+        What was warned of.
+
+    Raises:
+        InvalidConfiguration: every reason is named.
+    """
+    obstacles = list(dict.fromkeys([*of_writer(WriterSettings.of(writer)), *_walk(Plan.of(writer._df), True)]))
+    refused = [obstacle for obstacle in obstacles if obstacle.fatal and not forced]
+    if refused:
+        raise InvalidConfiguration(
+            "a sink has each row once if a batch gives the same rows when it runs again, and this query may give "
+            "others: " + "; ".join(obstacle.found for obstacle in refused) + ".",
+            "; ".join(dict.fromkeys(obstacle.action for obstacle in refused))
+            + "; or call exactly_once(writer, forced=True), and a batch that differs fails when it runs again.",
+        )
+    for obstacle in obstacles:
+        _log.warning(
+            "A batch that runs again may have other rows than the sink has of it: %s. Do: %s.",
+            obstacle.found,
+            obstacle.action,
+        )
+    return obstacles
+
+
 def check_unaligned(writer: DataStreamWriter) -> None:
     """Refuses a query of which no rows can wait.
 

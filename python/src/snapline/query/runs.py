@@ -12,7 +12,7 @@ from snapline.folder.hadoop_files import HadoopFiles
 from snapline.folder.interval_mark import INTERVAL_MARK, make_mark
 from snapline.folder.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_data, rows_wait
 from snapline.java_api import java_checkpointing, session_with, translate
-from snapline.plan.logical_plan import field_of
+from snapline.plan.logical_plan import WriterSettings, field_of
 from snapline.plan.plan_checks import has_initial_state
 from snapline.query.start_settings import LONG_LOGS, starting_with
 from snapline.recovery.recovery import Recovery
@@ -161,6 +161,15 @@ class Runs:
         if batch >= 0 and rows_wait(self._files, batch):
             self._run_once()
 
+    def settle(self) -> None:
+        """Runs a batch to its end that was planned and not committed: the sink may have a part of its rows, and knows
+        them by this query only. No query runs, before or after.
+
+        Raises: as :meth:`begin`.
+        """
+        if self.has_rows_once and self._recovery.unfinished() >= 0:
+            self._run_once()
+
     def _run_once(self) -> None:
         java: Any = self._writer._jwrite
         trigger = field_of(java, "trigger")
@@ -244,6 +253,11 @@ class Runs:
     def takes_checkpoints(self) -> bool:
         """Whether state is durable at checkpoints only."""
         return self._config.takes_checkpoints
+
+    @property
+    def has_rows_once(self) -> bool:
+        """Whether the sink has each row once, by markers of this query."""
+        return WriterSettings.of(self._writer).is_exactly_once
 
     @property
     def is_unaligned(self) -> bool:

@@ -174,7 +174,8 @@ class SupervisedQuery:
         """Stops the query, and takes a savepoint of all it has done.
 
         With an interval, the batches since its newest checkpoint are run again first, without output. Rows that wait
-        are processed first, into the sink, unless they are to be ``in_flight``.
+        are processed first, into the sink, unless they are to be ``in_flight``. A batch that a sink of
+        :func:`snapline.exactly_once` may have in part is run to its end.
 
         Args:
             path: a folder that does not exist, or is empty.
@@ -196,7 +197,7 @@ class SupervisedQuery:
             )
         check_new(self._runs.session, path)
         self.stop()
-        if self._runs.takes_checkpoints or self._runs.is_unaligned or drain:
+        if self._runs.takes_checkpoints or self._runs.is_unaligned or self._runs.has_rows_once or drain:
             runs = self._runs.again()
             try:
                 if drain:
@@ -205,6 +206,7 @@ class SupervisedQuery:
                     runs.finish_cut_batch()
                 elif runs.is_unaligned:
                     runs.drain()
+                runs.settle()
                 runs.catch_up()
             finally:
                 runs.driver.end("SUSPENDED")

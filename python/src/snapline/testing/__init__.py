@@ -4,6 +4,15 @@ from snapline.stream.broadcasting import BroadcastInput
 from snapline.testing.bounds import Bounds
 from snapline.testing.harness import KeyedTestHarness, Snapshot
 from snapline.testing.process import ProcessTestHarness
+from snapline.testing.sink_contract import SinkContract
 from snapline.testing.two_inputs import KeyedCoTestHarness
 
-__all__ = ["Bounds", "BroadcastInput", "KeyedCoTestHarness", "KeyedTestHarness", "ProcessTestHarness", "Snapshot"]
+__all__ = [
+    "Bounds",
+    "BroadcastInput",
+    "KeyedCoTestHarness",
+    "KeyedTestHarness",
+    "ProcessTestHarness",
+    "SinkContract",
+    "Snapshot",
+]

@@ -108,7 +108,7 @@ private[sink] final class ExactlyOnceWriter(batch: SinkBatch, partition: Int, sc
     retries += 1
     log.warn(s"Partition $partition of batch ${batch.number} begins again in ${target.description}.", failure)
     release()
-    Thread.sleep(FirstWaitMs << math.min(retries, MostDoublings))
+    Thread.sleep(target.retryMillis << math.min(retries - 1, MostDoublings))
   }
 
   private def checkSame(there: Marker, now: Marker): Unit = if (there != now) {
@@ -144,6 +144,5 @@ private[sink] final class ExactlyOnceWriter(batch: SinkBatch, partition: Int, sc
 private object ExactlyOnceWriter {
   private val log = LoggerFactory.getLogger(classOf[ExactlyOnceWriter])
   private val MostRetries = 8
-  private val FirstWaitMs = 100L
   private val MostDoublings = 6
 }

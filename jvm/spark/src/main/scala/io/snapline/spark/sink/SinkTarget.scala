@@ -12,6 +12,9 @@ private[sink] trait SinkTarget extends Serializable {
     */
   def keepsRows: Boolean
 
+  /** Milliseconds before a transaction is begun again; each further time takes twice as long. */
+  def retryMillis: Long = 100
+
   /** Whether the system may take the same transaction a moment later. */
   def isTransient(failure: Throwable): Boolean
 

@@ -5,6 +5,7 @@ import java.util.Locale
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.datasources.jdbc.{JDBCOptions, JdbcOptionsInWrite}
 import org.apache.spark.sql.jdbc.{JdbcDialect, JdbcDialects}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -24,11 +25,11 @@ import io.snapline.spark.sink.SinkOptions
 private[jdbc] final case class JdbcSettings(options: Map[String, String], keys: Seq[String], markers: String) {
   def upserts: Boolean = keys.nonEmpty
 
-  def ofSpark: JdbcOptionsInWrite = new JdbcOptionsInWrite(options)
+  @transient lazy val ofSpark: JdbcOptionsInWrite = new JdbcOptionsInWrite(options)
 
-  def url: String = ofSpark.url
+  def url: String = CaseInsensitiveMap(options)(JDBCOptions.JDBC_URL)
 
-  def table: String = ofSpark.table
+  def table: String = CaseInsensitiveMap(options)(JDBCOptions.JDBC_TABLE_NAME)
 
   def dialect: JdbcDialect = JdbcDialects.get(url)
 

@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import scala.util.control.NonFatal
 
-import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord, RecordMetadata}
+import org.apache.kafka.clients.producer.{Producer, ProducerRecord, RecordMetadata}
 import org.apache.kafka.common.errors.TimeoutException
 
 import io.snapline.spark.sink.Marker
@@ -19,7 +19,7 @@ private[kafka] final class ProducerLease(
     val options: KafkaOptions,
     val key: MarkerKey,
     val run: String,
-    producer: KafkaProducer[Array[Byte], Array[Byte]]
+    producer: Producer[Array[Byte], Array[Byte]]
 ) extends AutoCloseable {
 
   /** The batch of the marker that the partition has, as far as this producer knows. */

@@ -1,0 +1,66 @@
+"""Servers that benches write to: those of the integration tests, which need `integration/systems/requirements.txt`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Target:
+    """
+    Attributes:
+        address: of the broker, or the URL of the database.
+        jars: of its clients.
+        make: makes a topic, or says where a table is to be; gives its name.
+        user: of the database.
+    """
+
+    address: str
+    jars: tuple[str, ...]
+    make: Callable[[str], str]
+    user: str = ""
+
+
+@contextmanager
+def kafka(folder: Path) -> Iterator[Target]:
+    """A broker of one process, and topics of eight partitions."""
+    sys.path.append(str(ROOT))
+    from integration.systems.broker import Broker
+    from integration.systems.kafka_jars import kafka_jars
+
+    broker = Broker(folder)
+    broker.start()
+
+    def make(name: str) -> str:
+        broker.make_topic(name, 8)
+        return name
+
+    try:
+        yield Target(broker.address, tuple(kafka_jars()), make)
+    finally:
+        assert broker.process is not None
+        broker.process.kill()
+
+
+@contextmanager
+def postgres(folder: Path) -> Iterator[Target]:
+    """PostgreSQL as it comes, but for its port."""
+    sys.path.append(str(ROOT))
+    from integration.systems.artifacts import jar
+    from integration.systems.postgres import Postgres
+
+    server = Postgres(folder)
+    server.start()
+    try:
+        driver = str(jar("org.postgresql:postgresql:42.7.8"))
+        url = f"jdbc:postgresql://127.0.0.1:{server.port}/postgres"
+        yield Target(url, (driver,), lambda name: name, "postgres")
+    finally:
+        assert server.process is not None
+        server.process.kill()
