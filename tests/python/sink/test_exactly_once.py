@@ -123,8 +123,8 @@ def test_rows_that_may_differ_are_refused_before_anything_is_written(spark: Spar
 
 
 def test_a_batch_query_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="SNAPLINE-CONFIG.*only micro-batches have numbers"):
-        rows = spark.range(1).write.format("snapline-jdbc").options(url=url_of(tmp_path), dbtable="totals")
+    rows = spark.range(1).write.format("snapline-jdbc").options(url=url_of(tmp_path), dbtable="totals")
+    with pytest.raises(Exception, match=r"SNAPLINE-CONFIG.*only micro-batches have numbers"):
         rows.mode("append").save()
 
 
@@ -132,7 +132,7 @@ def test_complete_mode_without_keys_is_refused(spark: SparkSession, tmp_path: Pa
     give(tmp_path / "input", "0", [(1, 0)])
     counts = stream(spark, tmp_path / "input").groupBy("k").count()
     writer = snapline.exactly_once(writer_of(counts, tmp_path / "checkpoint", "complete"))
-    with pytest.raises(Exception, match="SNAPLINE-CONFIG.*all rows of the result"):
+    with pytest.raises(Exception, match=r"SNAPLINE-CONFIG.*all rows of the result"):
         run(writer.jdbc(url_of(tmp_path), "totals"))
 
 
@@ -142,7 +142,8 @@ def test_kafka_has_the_options_of_sparks_sink(spark: SparkSession, tmp_path: Pat
         "host:1", "out", markers_topic="markers", **{"kafka.linger.ms": "1"}
     )
     found = WriterSettings.of(writer)
-    assert found.format == "snapline-kafka" and found.is_exactly_once
+    assert found.format == "snapline-kafka"
+    assert found.is_exactly_once
     assert found.options == {
         "kafka.bootstrap.servers": "host:1",
         "topic": "out",
