@@ -67,6 +67,24 @@ class CheckpointsListenerSpec extends AnyFunSuite {
     assert(store.queries.size == 10)
   }
 
+  test("the sink of the run that a micro-batch was of is kept, and of no other") {
+    val kv = new InMemoryStore
+    val listener = new CheckpointsListener(kv, settings)
+    Seq("s", "s2").foreach { name =>
+      listener.onOtherEvent(start(name))
+      listener.onOtherEvent(CheckpointingRunBegun(name, 1L, "query", s"run of $name", None))
+    }
+    val metrics = Map("sink" -> "out", "batch" -> "7", "partitions" -> "2", "rowsWritten" -> "9", "rowsSkipped" -> "3")
+    val sink = SinkRecord.of("snapline-kafka out", metrics)
+    assert(sink.contains(SinkRecord("snapline-kafka out", 7, 2, 9, 3)))
+    listener.heard("run of s", sink.get)
+    listener.heard("another run", sink.get.copy(batch = 8))
+    val store = new CheckpointsStore(kv)
+    assert(store.query("s").get.sink == sink && store.query("s2").get.sink.isEmpty)
+    // Spark's own sinks.
+    assert(SinkRecord.of("console", Map.empty).isEmpty)
+  }
+
   test("a start's checkpoints are its own, even with the same numbers") {
     val store = heard(
       settings,

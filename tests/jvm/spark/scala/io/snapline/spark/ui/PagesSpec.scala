@@ -1,5 +1,6 @@
 package io.snapline.spark.ui
 
+import org.apache.spark.util.kvstore.InMemoryStore
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.spark.settings.UiSettings
@@ -60,6 +61,17 @@ class PagesSpec extends AnyFunSuite {
       Seq("Interval", "spark.snapline.execution.checkpointing.interval", "10.0 s")
     ))
     assert(configuration.map(_.last).takeRight(3) == Seq("3", "2", "RETAIN_ON_CANCELLATION"))
+  }
+
+  test("a sink that has each row once has a row in the overview") {
+    assert((render(store, "query", "id" -> "s").body \\ "table").forall(table => (table \ "@id").text != "sink-table"))
+    val kv = new InMemoryStore
+    val listener = new CheckpointsListener(kv, settings)
+    listener.onOtherEvent(start("s"))
+    listener.onOtherEvent(CheckpointingRunBegun("s", 1L, "query", "run", None))
+    listener.heard("run", SinkRecord(evil, 1234, 2, 56789, 3))
+    val body = render(new CheckpointsStore(kv), "query", "id" -> "s").body
+    assert(cells(body, "sink-table") == Seq(Seq(evil, "1,234", "2", "56,789", "3")))
   }
 
   test("a checkpoint: who did not answer stands first, then who was slow") {

@@ -3,6 +3,7 @@ package io.snapline.spark.ui
 import scala.collection.mutable
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
+import org.apache.spark.sql.streaming.StreamingQueryListener.QueryProgressEvent
 import org.apache.spark.util.kvstore.KVStore
 
 import io.snapline.spark.settings.UiSettings
@@ -23,9 +24,17 @@ final class CheckpointsListener(store: KVStore, settings: UiSettings) extends Sp
       queries(start) = new Kept
       store.write(QueryRecord(start, time, folder, config))
       forgetQueries()
+    case event: QueryProgressEvent =>
+      SinkRecord.of(event.progress.sink).foreach(heard(event.progress.runId.toString, _))
     case event: CheckpointEvent if queries.contains(event.start) => update(event)
     case _ => ()
   }
+
+  /** A micro-batch of a run has ended. */
+  private[ui] def heard(run: String, sink: SinkRecord): Unit =
+    queries.keys.map(store.read(classOf[QueryRecord], _)).find(_.run == run).foreach { query =>
+      store.write(query.copy(sink = Some(sink)))
+    }
 
   private def update(event: CheckpointEvent): Unit = {
     val before = store.read(classOf[QueryRecord], event.start)

@@ -18,6 +18,7 @@ private[ui] final class OverviewView(store: CheckpointsStore) extends QueryView 
       (if (pending.isEmpty) NodeSeq.Empty
        else <h4>In Progress</h4> ++
          Html.table("progress-table", Html.head(progressColumns), pending.map(progress(_, request)))) ++
+      query.sink.fold(NodeSeq.Empty)(sink) ++
       <h4>Latest</h4> ++ Html.table("latest-table", Html.head(columns), latest(query, request)) ++
       CheckpointPlots.render(checkpoints)
   }
@@ -33,6 +34,16 @@ private[ui] final class OverviewView(store: CheckpointsStore) extends QueryView 
     val head = Html.head(all.map { case (title, _) => Column(title) })
     val counts = all.map { case (_, count) => Html.figure(Display.count(count)) }
     <h4>Counts</h4> ++ Html.table("counts-table", head, Seq(<tr>{counts}</tr>))
+  }
+
+  private val sinkColumns =
+    Seq("", "Newest Batch", "Partitions With Rows", "Rows Written", "Rows Skipped").map(Column(_))
+
+  private def sink(sink: SinkRecord): NodeSeq = {
+    val figures = Seq(sink.batch, sink.partitions, sink.rowsWritten, sink.rowsSkipped)
+    val cells = figures.map(figure => Html.figure(Display.count(figure)))
+    <h4>Sink</h4> ++
+      Html.table("sink-table", Html.head(sinkColumns), Seq(<tr><td>{sink.description}</td>{cells}</tr>))
   }
 
   private val progressColumns = Seq(

@@ -14,6 +14,8 @@ import io.snapline.checkpoint.history.{HistoryFigures, RestoredCheckpoint, Summa
   *   names it, and no other start
   * @param query
   *   id in the query's checkpoint folder; empty until the first batch is planned, as `run` is
+  * @param sink
+  *   None, unless it has each row once
   * @param ending
   *   how it ended; empty as long as it has not
   */
@@ -39,7 +41,8 @@ final case class QueryRecord(
     latestCompleted: Option[CheckpointRecord] = None,
     latestSavepoint: Option[CheckpointRecord] = None,
     latestFailed: Option[CheckpointRecord] = None,
-    latestRestored: Option[RestoredCheckpoint] = None
+    latestRestored: Option[RestoredCheckpoint] = None,
+    sink: Option[SinkRecord] = None
 ) extends HistoryFigures {
   def running: Boolean = ending.isEmpty
 

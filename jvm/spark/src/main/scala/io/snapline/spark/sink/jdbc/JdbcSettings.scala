@@ -76,16 +76,26 @@ private[jdbc] object JdbcSettings {
       case other => throw new InvalidConfiguration(s"The option $Mode is $other.", s"set it to $Append or $Upsert.")
     }
     val rest = set.asCaseSensitiveMap.asScala.toMap.filterNot { case (name, _) => Own(name.toLowerCase(Locale.ROOT)) }
-    JdbcSettings(rest ++ faster(rest, mode), keys, text(Markers).getOrElse(DefaultMarkers))
+    JdbcSettings(rest ++ defaults(CaseInsensitiveMap(rest), mode), keys, text(Markers).getOrElse(DefaultMarkers))
   }
 
-  /** PostgreSQL's driver sends a batch of plain inserts as one, if it is told to. */
-  private def faster(options: Map[String, String], mode: String): Map[String, String] = {
-    val name = "reWriteBatchedInserts"
-    val isPostgres = options.exists { case (key, url) =>
-      key.equalsIgnoreCase("url") && url.startsWith("jdbc:postgresql:")
-    }
-    if (isPostgres && mode == Append && !options.keys.exists(_.equalsIgnoreCase(name))) Map(name -> "true")
-    else Map.empty
+  /** Options that are not set, where the database is known. Java finds no driver by itself among `spark.jars`, and
+    * PostgreSQL's sends a batch of plain inserts as one if it is told to.
+    */
+  private def defaults(options: CaseInsensitiveMap[String], mode: String): Map[String, String] = {
+    val kind = options(JDBCOptions.JDBC_URL).stripPrefix("jdbc:").takeWhile(_ != ':')
+    val driver = Drivers.get(kind).map(JDBCOptions.JDBC_DRIVER_CLASS -> _)
+    val rewrite = if (kind == "postgresql" && mode == Append) Some("reWriteBatchedInserts" -> "true") else None
+    (driver ++ rewrite).filterNot { case (name, _) => options.contains(name) }.toMap
   }
+
+  private val Drivers = Map(
+    "h2" -> "org.h2.Driver",
+    "mariadb" -> "org.mariadb.jdbc.Driver",
+    "mysql" -> "com.mysql.cj.jdbc.Driver",
+    "oracle" -> "oracle.jdbc.OracleDriver",
+    "postgresql" -> "org.postgresql.Driver",
+    "sqlite" -> "org.sqlite.JDBC",
+    "sqlserver" -> "com.microsoft.sqlserver.jdbc.SQLServerDriver"
+  )
 }
