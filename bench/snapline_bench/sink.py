@@ -46,7 +46,7 @@ class Sizes:
     memory: str = "3g"
 
 
-QUICK = Sizes(cases=((100, 1), (10_000, 8)), warm_up=2, batches=3)
+QUICK = Sizes(warm_up=2, batches=3)
 REPS = 3
 
 
@@ -119,9 +119,10 @@ class Run:
             return snapline.exactly_once(writer).kafka(address, place).start()
         if self.name == JDBC:
             return snapline.exactly_once(writer).jdbc(address, place, user=self.target.user).start()
-        # Its driver has to be told what ours is told by itself, or the figures would be of that.
-        url, user = f"{address}?reWriteBatchedInserts=true", self.target.user
-        return writer.foreachBatch(lambda df, _: df.write.jdbc(url, place, "append", {"user": user})).start()
+        # It has to be told what ours is told by itself, or the figures would be of that.
+        url = f"{address}?reWriteBatchedInserts=true"
+        options = {"user": self.target.user, "driver": "org.postgresql.Driver"}
+        return writer.foreachBatch(lambda df, _: df.write.jdbc(url, place, "append", options)).start()
 
     @staticmethod
     def _wait(query: Any, batch: int) -> None:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         ReadOnlyContext,
         RuntimeContext,
         TimerService,
+        idempotency_key,
     )
     from snapline.query import (
         CheckpointConfig,
@@ -199,6 +200,7 @@ __all__ = [
     "each_output",
     "exactly_once",
     "export_savepoint",
+    "idempotency_key",
     "jar_path",
     "key_by",
     "main_output",

@@ -11,6 +11,7 @@ from snapline.functions.checkpointed import (
 )
 from snapline.functions.context import Context, RuntimeContext, TimerService
 from snapline.functions.errors import FunctionFailed
+from snapline.functions.idempotency import idempotency_key
 from snapline.functions.join import JoinContext, ProcessJoinFunction
 from snapline.functions.metrics import Counter, MetricGroup
 from snapline.functions.output_tag import OutputTag
@@ -54,4 +55,5 @@ __all__ = [
     "ReadOnlyContext",
     "RuntimeContext",
     "TimerService",
+    "idempotency_key",
 ]

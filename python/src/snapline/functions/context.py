@@ -81,6 +81,13 @@ class RuntimeContext(ABC):
     def get_number_of_parallel_subtasks(self) -> int:
         """The number of partitions; 1 on the driver."""
 
+    @abstractmethod
+    def get_batch_key(self) -> str:
+        """Names the query, the micro-batch and the partition, the same when the batch runs again.
+
+        Empty on the driver, and for a bounded DataFrame.
+        """
+
 
 class TimerSink(Protocol):
     """Takes what functions do to timers."""

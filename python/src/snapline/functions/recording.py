@@ -54,6 +54,9 @@ class RecordingContext(RuntimeContext):
     def get_number_of_parallel_subtasks(self) -> int:
         return 1
 
+    def get_batch_key(self) -> str:
+        return ""
+
 
 def check_descriptor(descriptor: StateDescriptor, kind: type[StateDescriptor]) -> None:
     """Whether the method that was called is for such descriptors.

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def exactly_once(writer: DataStreamWriter, *, forced: bool = False, name: str | None = None) -> ExactlyOnce:
     """Gives a query a sink that has each row once, whatever fails.
 
-    A task writes its partition of a micro-batch in one transaction, with a marker of the batch. Whoever runs the batch
-    again reads the marker first, and writes nothing that is there. So a batch must give the same rows again.
+    A task writes its partition of a micro-batch in one transaction, with a marker of the batch. A task that runs the
+    batch again reads the marker first, and writes nothing that is there. So a batch must give the same rows again.
 
     Args:
         writer: ``df.writeStream``, with its options; the sink is chosen here.
@@ -56,10 +56,10 @@ class ExactlyOnce:
 
         Args:
             bootstrap: ``host:port`` of brokers, with commas between them.
-            topic: of all rows; None: of the column ``topic``.
+            topic: the topic of all rows; None: the column ``topic`` says it.
             markers_topic: the compacted topic of the markers, ``snapline-markers`` by default; it is made if it is not
                 there.
-            options: of the sink and, behind ``kafka.``, of Kafka's clients, as ``**{"kafka.linger.ms": "20"}``.
+            options: options of the sink and, behind ``kafka.``, of Kafka's clients, as ``**{"kafka.linger.ms": "20"}``.
         """
         given = {"kafka.bootstrap.servers": bootstrap, "topic": topic, "markersTopic": markers_topic}
         return self._of(KAFKA_SINK, given, options)
@@ -80,7 +80,8 @@ class ExactlyOnce:
             keys: columns by which a row replaces the one before, of PostgreSQL, SQLite, MySQL, MariaDB or H2; empty:
                 rows are appended.
             markers_table: the table of the markers, ``snapline_markers`` by default; it is made if it is not there.
-            options: of the sink, of Spark's JDBC writer (``batchsize``, ``driver``), and of the database's driver.
+            options: options of the sink, of Spark's JDBC writer (``batchsize``, ``driver``), and of the database's
+                driver.
         """
         if isinstance(keys, str):
             raise InvalidConfiguration(f"keys={keys!r}.", "give a list of names of columns.")

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from snapline.errors import InvalidConfiguration
 from snapline.functions.async_function import AsyncFunction, AsyncRetryStrategy
 from snapline.functions.context import Context, RuntimeContext
+from snapline.functions.idempotency import RowKeys
 from snapline.functions.process import check_synchronous_methods
 from snapline.functions.unkeyed import ProcessFunction
 from snapline.stream.process import process
@@ -93,6 +94,7 @@ class _Calls(ProcessFunction):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def open(self, ctx: RuntimeContext) -> None:
+        self._row_keys = RowKeys(ctx.get_batch_key(), str(self._shown_as))
         self._function.open(ctx)
 
     def close(self) -> None:
@@ -130,6 +132,7 @@ class _Calls(ProcessFunction):
         return results if self._bounds.ordered else ended
 
     async def _result(self, row: Any) -> Iterable[Any]:
+        self._row_keys.enter(row)
         try:
             try:
                 found = await asyncio.wait_for(self._call(row), self._bounds.seconds)

@@ -139,7 +139,7 @@ class SinkContract(ABC):
         assert os.WTERMSIG(status) == signal.SIGKILL, f"the sink failed before call {at + 1}, {CALLS[at]}"
 
     def _check(self, expected: set[tuple[int, int]]) -> None:
-        """Of these partitions and batches each row is there once."""
+        """Each row of these partitions and batches is there once."""
         partitions = {partition for partition, _ in expected}
         wanted = Counter(row for partition, batch in expected for row in _rows(partition, batch))
         found = Counter((k, v) for k, v in self.rows() if k in partitions)

@@ -8,6 +8,7 @@ from collections.abc import Coroutine, Generator, Iterable
 from inspect import isasyncgenfunction, iscoroutinefunction
 from typing import Any
 
+from snapline.functions.idempotency import RowKeys
 from snapline.worker.calls import failed
 from snapline.worker.element import ElementLoop
 from snapline.worker.loops import Parts
@@ -25,6 +26,7 @@ class AsyncElementLoop(ElementLoop):
         timeout = parts.function.async_timeout
         self._seconds: float | None = None if timeout is None else timeout.total_seconds()
         self._yields = isasyncgenfunction(parts.function.process_element)
+        self._row_keys = RowKeys(parts.batch_key, parts.job.plan.name)
         self._current: tuple[int, int | None] | None = None
         self._loop = asyncio.new_event_loop()
         self._loop.set_task_factory(self._make_task)  # type: ignore[arg-type]
@@ -72,6 +74,7 @@ class AsyncElementLoop(ElementLoop):
         rows = waiting[slot]
         while rows:
             _, timestamp, row = rows.popleft()
+            self._row_keys.enter(row)
             try:
                 await asyncio.wait_for(_OfKey(self, slot, timestamp, self._call(row)).run(), self._seconds)
             except Exception as e:

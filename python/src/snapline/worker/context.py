@@ -29,6 +29,7 @@ class TaskContext(RuntimeContext):
         zone: tzinfo | None,
         partition: int,
         partitions: int,
+        batch_key: str,
     ) -> None:
         self._states = states
         self._cursor = cursor
@@ -36,6 +37,7 @@ class TaskContext(RuntimeContext):
         self._zone = zone
         self._partition = partition
         self._partitions = partitions
+        self._batch_key = batch_key
         self._is_open = False
         self.metrics = MetricGroup()
 
@@ -75,3 +77,6 @@ class TaskContext(RuntimeContext):
 
     def get_number_of_parallel_subtasks(self) -> int:
         return self._partitions
+
+    def get_batch_key(self) -> str:
+        return self._batch_key

@@ -37,6 +37,7 @@ class Parts:
     zone: str
     limit: TimeLimit | None
     chunk_bytes: int
+    batch_key: str
 
 
 class RowLoop(ABC):

@@ -128,6 +128,8 @@ class _Task:
         time = BatchTime(meta["batch_time_ms"], meta["watermark_ms"], not meta["streaming"], meta["rows_watermark_ms"])
         self._time = time
         self._partition, self._partitions, self._batch = meta["partition"], meta["partitions"], meta["batch_id"]
+        query = meta["query_id"]
+        self._batch_key = "" if query is None else f"{query}/{self._batch}/{self._partition}"
         requests = count()
         self._states = [
             RemoteState(i, spec, schemas, transport, requests, meta["chunk_bytes"])
@@ -152,7 +154,13 @@ class _Task:
         context = make_context(kind, cursor, self._keys, self._outputs, service, self._operator.broadcast)
         self.function: Any = pickle.loads(job.plan.pickle)
         self._open = TaskContext(
-            {state.spec.name: state for state in self._states}, cursor, time, zone, self._partition, self._partitions
+            {state.spec.name: state for state in self._states},
+            cursor,
+            time,
+            zone,
+            self._partition,
+            self._partitions,
+            self._batch_key,
         )
         if not job.plan.operator_states:
             self._open_function()
@@ -170,6 +178,7 @@ class _Task:
             zone=meta["time_zone"],
             limit=limit,
             chunk_bytes=meta["chunk_bytes"],
+            batch_key=self._batch_key,
         )
         self._timer_loop = TimerLoop(parts)
         self._loop = _make_loop(parts)

@@ -13,7 +13,7 @@ import io.snapline.error.{FunctionNotDeterministic, IncompatibleState}
   * @param marker
   *   None: the partition had no row
   * @param place
-  *   of the marker; None: the sink had it, or its markers have no log
+  *   the marker's place; None: the sink had it, or its markers have no log
   * @param skipped
   *   whether the sink had it
   */

@@ -14,7 +14,7 @@ import io.snapline.error.IncompatibleState
   * @param rows
   *   how many rows of it are in this partition
   * @param digest
-  *   of these rows, whatever their order: RowDigest
+  *   RowDigest of these rows, whatever their order
   */
 private[sink] final case class Marker(batch: Long, partitions: Int, rows: Long, digest: Long) {
 

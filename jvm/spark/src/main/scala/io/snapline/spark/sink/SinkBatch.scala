@@ -7,7 +7,7 @@ package io.snapline.spark.sink
   * @param run
   *   id of the query's run
   * @param number
-  *   of the micro-batch
+  *   the micro-batch's number
   * @param partitions
   *   how many it has
   * @param known

@@ -45,7 +45,7 @@ private[sink] object SinkOptions {
   /** Refuses options that nobody reads.
     *
     * @param own
-    *   of the format, whatever their case
+    *   the format's options, whatever their case
     * @param isOther
     *   whether an option, in lower case, is handed on to the system's client
     */

@@ -28,7 +28,7 @@ private[sink] final class SinkRun(sink: SinkId, val run: String, options: SinkOp
     SinkBatch(target, sink, run, number, partitions, known, options.warnsOfDifference)
   }
 
-  /** What the sink has and the checkpoint folder does not account for. */
+  /** The sink's markers. Refuses a sink that has rows for which the checkpoint folder does not account. */
   private def settled(number: Long, partitions: Int): KnownMarkers = {
     val found = target.begin(sink)
     val ahead = found.markers.filter { case (_, marker) => marker.batch > number }
@@ -74,7 +74,7 @@ private[sink] final class SinkRun(sink: SinkId, val run: String, options: SinkOp
   }
 }
 
-/** Of all queries of this driver. A sink has one at a time. */
+/** The runs of all queries of this driver. A sink has one at a time. */
 private[sink] object SinkRun {
   private val runs = TrieMap.empty[SinkId, SinkRun]
 

@@ -1,5 +1,6 @@
 package io.snapline.spark.operator.task
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal, UnsafeProjection}
 import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
 import org.json4s.JsonAST._
@@ -68,6 +69,7 @@ final case class TaskSetup(
     "protocol" -> JInt(1),
     "mode" -> JString(spec.mode),
     "batch_id" -> JInt(batchId),
+    "query_id" -> TaskSetup.query.fold[JValue](JNull)(JString(_)),
     "batch_time_ms" -> JInt(batchTime),
     "watermark_ms" -> watermark.fold[JValue](JNull)(JInt(_)),
     "rows_watermark_ms" -> rowsWatermark.fold[JValue](JNull)(JInt(_)),
@@ -83,6 +85,10 @@ final case class TaskSetup(
 }
 
 object TaskSetup {
+
+  /** The id of the query that the task is of, by Spark's local property. None: of a bounded DataFrame. */
+  private def query: Option[String] =
+    Option(TaskContext.get()).flatMap(task => Option(task.getLocalProperty("sql.streaming.queryId")))
 
   /** In the place of a key where there is none: the number of the partition. */
   val subtask: StructType = new StructType().add("subtask", IntegerType, nullable = false)

@@ -21,7 +21,7 @@ private[jdbc] object JdbcErrors {
         )
     }
 
-  /** Of a lost connection, a deadlock, a serialization failure, or a row that another attempt holds or makes. */
+  /** Whether it is a lost connection, a deadlock, a serialization failure, or a row that another attempt holds. */
   def isTransient(failure: Throwable): Boolean = {
     val causes = Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(8).toSeq
     causes.collect { case e: SQLException => e.asScala }.flatten.exists {

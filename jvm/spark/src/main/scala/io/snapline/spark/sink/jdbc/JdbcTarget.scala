@@ -88,6 +88,6 @@ private[jdbc] object JdbcTarget {
   private val AnswersWithinSeconds = 5
   private val IdleMillis = 60000L
 
-  /** Of this executor, without a transaction. */
+  /** Connections of this executor, without a transaction. */
   val connections = new IdlePool[JdbcSettings, Connection]("connections", IdleMillis)
 }

@@ -12,7 +12,7 @@ import io.snapline.spark.sink.SinkOptions
 /** Options of the Kafka sink. Those of clients have Kafka's names behind `kafka.`, as Spark's sink has them.
   *
   * @param topic
-  *   of all rows; None: of the column `topic`
+  *   the topic of all rows; None: the column `topic` says it
   * @param markers
   *   the topic of the markers
   * @param clients

@@ -45,6 +45,6 @@ private[kafka] final class KafkaPools {
 private[kafka] object KafkaPools {
   private val IdleMillis = 5L * 60 * 1000
 
-  /** Of this executor. */
+  /** This executor's. */
   lazy val here: KafkaPools = new KafkaPools
 }

@@ -28,7 +28,7 @@ private[kafka] final class KafkaTarget(options: KafkaOptions, columns: KafkaColu
       val found = (0 until logs).map(read(sink, _))
       // A topic that got more partitions may have two markers of one key.
       val markers = found.flatMap(_._1).sortBy { case (_, marker) => marker.batch }.toMap
-      // Of a run before, so that consumers need not wait for the timeout of its transactions.
+      // Transactions of a run before end now, and consumers need not wait for their timeout.
       admin.fenceProducers(markers.keys.map(MarkerKey(sink, _).text).toSeq.asJava).all().get()
       KnownMarkers(markers, found.map(_._2).zipWithIndex.map(_.swap).toMap)
     } finally admin.close(Duration.ZERO)
@@ -66,7 +66,7 @@ private[kafka] final class KafkaTarget(options: KafkaOptions, columns: KafkaColu
       case None =>
         val lease = KafkaPools.here.fresh(clients, key, batch.run)
         try {
-          // Of another attempt that was faster; it can write no more.
+          // Another attempt may have been faster; it can write no more.
           val last = newest(key, log, batch.known.positions(log)).orElse(known)
           lease.last = last.map(_.batch)
           new KafkaTransaction(options, columns, lease, log, last)

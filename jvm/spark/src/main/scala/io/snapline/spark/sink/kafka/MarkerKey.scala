@@ -10,7 +10,7 @@ private[kafka] final case class MarkerKey(sink: SinkId, partition: Int) {
 
   def bytes: Array[Byte] = text.getBytes(UTF_8)
 
-  /** Which partition of the topic of markers has it. On disk: never another. */
+  /** The partition of the topic of markers that has it. Markers are on disk: it is never another. */
   def log(partitions: Int): Int = Math.floorMod(text.hashCode, partitions)
 }
 
