@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from ..cluster.test_cluster import executors
 from ..drill.lives import SEED
 from ..drill.tally import Tally
 from .broker import Broker
@@ -84,6 +85,33 @@ def test_killed_drivers(
     lives = make_lives(tally, tmp_path, broker, name, ROWS_OF_A_LIFE * (KILLS + 1), **mode)
     for _ in range(KILLS):
         lives.kill_one(chance.randint(0, 5))
+    lives.end()
+    check_topic(broker, f"{name}-out", lives)
+
+
+def test_killed_executors_and_copies_of_tasks(broker: Broker, tmp_path: Path, tally: Tally) -> None:
+    """Executors die in the middle of batches, and slow tasks have copies elsewhere: attempts of one partition meet."""
+    name = "executors"
+    conf = {
+        "spark.speculation": "true",
+        "spark.speculation.interval": "20ms",
+        "spark.speculation.minTaskRuntime": "0ms",
+        "spark.speculation.multiplier": "1.01",
+        "spark.speculation.quantile": "0.1",
+        "spark.task.maxFailures": "20",
+        "spark.excludeOnFailure.enabled": "false",
+    }
+    lives = make_lives(tally, tmp_path, broker, name, 600, master="local-cluster[3,1,1024]", conf=conf)
+    chance = random.Random(SEED)
+    with lives.start() as life:
+        for batch in range(2, 2 + 2 * KILLS, 2):
+            life.wait_for(f"\nbatch {batch}\n")
+            time.sleep(chance.uniform(0, 0.3))
+            os.kill(chance.choice(executors(life.pid)), signal.SIGKILL)
+            tally.kills += 1
+        life.wait_for(f"\nbatch {3 + 2 * KILLS}\n")
+        print(f"{life.text.count('[SNAPLINE-TAKEN-OVER]')} attempts were fenced")
+    lives.faults = KILLS
     lives.end()
     check_topic(broker, f"{name}-out", lives)
 
