@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -56,8 +57,8 @@ def test_each_output_has_a_sink_of_its_own(spark: SparkSession, tmp_path: Path) 
     tag = snapline.OutputTag("odd", "k int, v long")
 
     class Split(snapline.ProcessFunction):
-        def process_element(self, row: object, ctx: object) -> object:
-            yield (tag, (row.k, row.v)) if row.k % 2 else (row.k, row.v)  # type: ignore[attr-defined]
+        def process_element(self, row: Any, ctx: Any) -> Any:
+            yield (tag, (row.k, row.v)) if row.k % 2 else (row.k, row.v)
 
     checkpoint = tmp_path / "checkpoint"
     give(tmp_path / "input", "0", [(k, 0) for k in range(6)])

@@ -25,7 +25,8 @@ class ProducerLeaseSpec extends AnyFunSuite {
     made
   }
 
-  private def row(value: String): ProducerRecord[Array[Byte], Array[Byte]] = new ProducerRecord("out", value.getBytes(UTF_8))
+  private def row(value: String): ProducerRecord[Array[Byte], Array[Byte]] =
+    new ProducerRecord("out", value.getBytes(UTF_8))
 
   private def sent(producer: MockProducer[Array[Byte], Array[Byte]]): Seq[(String, String)] =
     producer.history.asScala.map(record => record.topic -> new String(record.value, UTF_8)).toSeq
