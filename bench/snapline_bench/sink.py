@@ -33,20 +33,22 @@ TITLES = {
 # Rows of a batch, and partitions.
 CASES = ((100, 1), (100, 8), (100, 64), (10_000, 1), (10_000, 8), (10_000, 64), (200_000, 8))
 FEW = 100
+WARM = (10_000, 8)
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """`letters`: of a row's value."""
+    """`letters`: of a row's value. `first`: batches of a case that is not measured, after which code is compiled."""
 
     cases: tuple[tuple[int, int], ...] = CASES
     letters: int = 100
-    warm_up: int = 8
+    first: int = 60
+    warm_up: int = 5
     batches: int = 15
     memory: str = "3g"
 
 
-QUICK = Sizes(warm_up=2, batches=3)
+QUICK = Sizes(first=2, warm_up=2, batches=3)
 REPS = 3
 
 
@@ -88,20 +90,20 @@ class Run:
     sizes: Sizes
     count: int = field(default=0)
 
-    def case(self, rows: int, partitions: int) -> tuple[float, cpu.Usage]:
+    def case(self, rows: int, partitions: int, warm_up: int) -> tuple[float, cpu.Usage]:
         """The median time of a batch in ms, and the CPU of all of them."""
         self.count += 1
         place = self.target.make(f"bench_{self.count}")
         query = self._start(self._rows(rows, partitions), place)
         try:
-            last = self.sizes.warm_up + self.sizes.batches
-            self._wait(query, self.sizes.warm_up)
+            last = warm_up + self.sizes.batches
+            self._wait(query, warm_up)
             before = cpu.read()
             self._wait(query, last)
             usage = cpu.read().since(before)
         finally:
             query.stop()
-        times = [p["durationMs"]["addBatch"] for p in query.recentProgress if self.sizes.warm_up < p["batchId"] <= last]
+        times = [p["durationMs"]["addBatch"] for p in query.recentProgress if warm_up < p["batchId"] <= last]
         return median(times), usage
 
     def _rows(self, rows: int, partitions: int) -> DataFrame:
@@ -140,9 +142,10 @@ def measure(job: Job) -> Result:
         provider = replace(job.provider, jars=(*job.provider.jars, *target.jars))
         spark = open_session(provider, job.null_jar, job.scratch, "60s", sizes.memory)
         run = Run(spark, job.provider.name, target, job.scratch, sizes)
+        run.case(*WARM, sizes.first)
         figures, others = {}, []
         for rows, partitions in sizes.cases:
-            figures[figure(rows, partitions)], usage = run.case(rows, partitions)
+            figures[figure(rows, partitions)], usage = run.case(rows, partitions, sizes.warm_up)
             others.append(usage.others)
             figures["cpu_us_row"] = usage.cpu_s / (rows * sizes.batches) * 1e6
         spark.stop()

@@ -22,7 +22,7 @@ import snapline
 from snapline.query import CheckpointConfig, FixedDelayRestart, NoRestart
 
 from .orders import Orders
-from .sinks import write_batch_file, write_to_postgres
+from .sinks import write_batch_file, write_to_delta_once, write_to_postgres
 
 ROW = "k int, seq long, v long"
 RESULT = "k int, seq long, n long, total long"
@@ -88,6 +88,8 @@ def writer(session: SparkSession, orders: Orders) -> Any:
         return writer.foreachBatch(write_batch_file(Path(orders.sink_options["folder"])))
     if orders.sink == "postgres":
         return writer.foreachBatch(write_to_postgres(orders.sink_options))
+    if orders.sink == "delta-once":
+        return writer.foreachBatch(write_to_delta_once(session, orders.sink_options))
     if orders.sink == "snapline-kafka":
         return snapline.exactly_once(writer).kafka(**orders.sink_options)
     if orders.sink == "snapline-jdbc":

@@ -14,8 +14,8 @@ class Orders:
     Attributes:
         checkpoint: path or URI.
         source: format and options of what is read; rows are JSON, in `value` where the format is Kafka.
-        sink: `batches`, a folder of one file for each batch; `kafka`, `delta`, or `postgres`; `snapline-kafka` or
-            `snapline-jdbc`. `sink_options`: of it.
+        sink: `batches`, a folder of one file for each batch; `kafka`, `delta`, or `postgres`; `snapline-kafka`,
+            `snapline-jdbc`, or `delta-once`. `sink_options`: of it.
         interval: of checkpoints, in seconds; None: every batch is durable.
         ends: takes in what is there, makes state durable, writes it to `state`, and ends; else runs until it is killed.
         restarts: how often the query starts again by itself.

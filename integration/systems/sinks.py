@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+
+import snapline
 
 Write = Callable[[DataFrame, int], None]
 
@@ -25,6 +29,27 @@ def write_batch_file(folder: Path) -> Write:
             return
         path.with_suffix(".part").write_text(rows)
         path.with_suffix(".part").replace(path)
+
+    return write
+
+
+def write_to_delta_once(session: SparkSession, options: Mapping[str, str]) -> Write:
+    """A Delta table that passes over a batch by its number, below `snapline.once`. The process dies in the batch
+    `dies_in`, between Delta's commit and the marker, if there is none of that yet."""
+    once = snapline.once(session, options["markers"])
+    table, dies_in = options["table"], int(options.get("dies_in", -1))
+
+    @once
+    def write(batch: DataFrame, number: int) -> None:
+        rows = batch.persist()
+        rows.count()  # Delta computes no batch that it has
+        rows.write.format("delta").mode("append").options(**once.delta_options(batch, number)).save(table)
+        rows.unpersist()
+        died = Path(options["markers"]) / "died"
+        if number == dies_in and not died.exists():
+            died.parent.mkdir(exist_ok=True)
+            died.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
 
     return write
 

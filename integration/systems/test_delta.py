@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -132,3 +133,21 @@ def test_a_driver_that_dies_between_the_commit_of_delta_and_that_of_spark(
                 (Path(lives.orders.checkpoint) / log / name).unlink(missing_ok=True)
     lives.end()
     lives.check(rows_of(tmp_path / "table"))
+
+
+@pytest.mark.parametrize("interval", [None, 1.0])
+def test_a_batch_below_once_is_there_once(
+    jars: list[str], tmp_path: Path, interval: float | None, tally: Tally
+) -> None:
+    table, markers = tmp_path / "table", tmp_path / "markers"
+    lives = lives_into(tally, tmp_path, jars, interval, 2)
+    options = {"table": str(table), "markers": str(markers), "dies_in": "3"}
+    lives.orders = replace(lives.orders, sink="delta-once", sink_options=options)
+    with lives.start() as life:
+        assert life.wait() != 0
+    assert (markers / "died").exists(), "the process has not died between Delta's commit and the marker"
+    tally.kills += 1
+    lives.faults += 1
+    lives.kill_one(3)
+    lives.end()
+    lives.check(rows_of(table))

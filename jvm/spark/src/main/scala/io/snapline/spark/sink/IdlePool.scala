@@ -15,6 +15,7 @@ import io.snapline.spark.protocol.DaemonSchedule
   */
 private[sink] final class IdlePool[K, V <: AutoCloseable](name: String, idleMillis: Long) {
   private val idle = mutable.HashMap.empty[K, List[IdlePool.Idle[V]]]
+  private var isPlanned = false
   private lazy val schedule = DaemonSchedule(s"snapline-idle-$name")
 
   /** The one that was given back last; None: there is none. */
@@ -29,6 +30,12 @@ private[sink] final class IdlePool[K, V <: AutoCloseable](name: String, idleMill
 
   def give(key: K, value: V): Unit = synchronized {
     idle.update(key, IdlePool.Idle(value, System.nanoTime) :: idle.getOrElse(key, Nil))
+    lookLater()
+  }
+
+  /** One look at a time is planned, however many connections come back. */
+  private def lookLater(): Unit = if (!isPlanned) {
+    isPlanned = true
     schedule.schedule((() => closeOld()): Runnable, idleMillis + 1, TimeUnit.MILLISECONDS): Unit
   }
 
@@ -37,6 +44,8 @@ private[sink] final class IdlePool[K, V <: AutoCloseable](name: String, idleMill
       val limit = System.nanoTime - idleMillis * 1000000
       val (stay, go) = idle.toSeq.flatMap { case (key, all) => all.map(key -> _) }.partition(_._2.since > limit)
       idle.clear()
+      isPlanned = false
+      if (stay.nonEmpty) lookLater()
       stay.foreach { case (key, one) => idle.update(key, idle.getOrElse(key, Nil) :+ one) }
       go.map(_._2.value)
     }
