@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Protocol
 
 from ..drill.lives import SEED
 from ..drill.tally import Tally
@@ -17,6 +19,15 @@ from .process import Process
 from .rows import Row, final_state, results
 
 JOB = (sys.executable, "-m", "integration.systems.job")
+
+
+class Server(Protocol):
+    """A broker or a database, whose data outlives its process."""
+
+    process: Any
+
+    def start(self) -> Process:
+        """Returns when it answers."""
 
 
 class Lives:
@@ -65,6 +76,20 @@ class Lives:
             assert life.running, f"seed {SEED}: {life.complaint}"
         self._tally.kills += 1
         self.faults += 1
+
+    def stall_and_restart(self, server: Server) -> None:
+        """One life, in which a server stops for five seconds, and later dies and is started again."""
+        with self.start() as life:
+            life.wait_for("\nbatch 2\n")
+            server.process.signal(signal.SIGSTOP)
+            time.sleep(5)
+            server.process.signal(signal.SIGCONT)
+            life.wait_for("\nbatch 5\n")
+            server.process.kill()
+            time.sleep(3)
+            server.start()
+            life.wait_for("\nbatch 10\n")
+        self.faults = 2
 
     def end(self, **changes: object) -> str:
         """Takes in the rest; the state that is then in the store is that of plain Python. What it printed."""

@@ -119,17 +119,7 @@ def test_killed_executors_and_copies_of_tasks(broker: Broker, tmp_path: Path, ta
 def test_a_broker_that_stalls_and_dies(broker: Broker, tmp_path: Path, tally: Tally) -> None:
     name = "stalls"
     lives = make_lives(tally, tmp_path, broker, name, 600, interval=1.0, restarts=30)
-    with lives.start() as life:
-        life.wait_for("\nbatch 2\n")
-        broker.process.signal(signal.SIGSTOP)
-        time.sleep(5)
-        broker.process.signal(signal.SIGCONT)
-        life.wait_for("\nbatch 5\n")
-        broker.process.kill()
-        time.sleep(2)
-        broker.start()
-        life.wait_for("\nbatch 10\n")
-    lives.faults = 2
+    lives.stall_and_restart(broker)
     lives.end()
     check_topic(broker, f"{name}-out", lives)
 

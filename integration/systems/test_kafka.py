@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -86,17 +84,7 @@ def test_killed_drivers(
 def test_a_broker_that_stalls_and_dies(broker: Broker, jars: list[str], tmp_path: Path, tally: Tally) -> None:
     name = "stalls"
     lives = make_lives(tally, tmp_path, broker, jars, name, interval=1.0, restarts=30)
-    with lives.start() as life:
-        life.wait_for("\nbatch 2\n")
-        broker.process.signal(signal.SIGSTOP)
-        time.sleep(5)
-        broker.process.signal(signal.SIGCONT)
-        life.wait_for("\nbatch 5\n")
-        broker.process.kill()
-        time.sleep(2)
-        broker.start()
-        life.wait_for("\nbatch 10\n")
-    lives.faults = 2
+    lives.stall_and_restart(broker)
     lives.end()
     again = check_topic(broker, f"{name}-out", lives)
     print(f"{again} of {ROWS} results came twice, each time the same")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,16 +52,6 @@ def test_killed_drivers(postgres: Postgres, tmp_path: Path, interval: float | No
 
 def test_a_server_that_stalls_and_dies(postgres: Postgres, tmp_path: Path, tally: Tally) -> None:
     lives = lives_into(tally, postgres, "stalls", tmp_path, interval=1.0, restarts=60)
-    with lives.start() as life:
-        life.wait_for("\nbatch 2\n")
-        postgres.process.signal(signal.SIGSTOP)
-        time.sleep(5)
-        postgres.process.signal(signal.SIGCONT)
-        life.wait_for("\nbatch 5\n")
-        postgres.process.kill()
-        time.sleep(3)
-        postgres.start()
-        life.wait_for("\nbatch 10\n")
-    lives.faults = 2
+    lives.stall_and_restart(postgres)
     lives.end()
     check_table(postgres, "stalls", lives)

@@ -1,5 +1,8 @@
 package io.snapline.spark.operator.task
 
+import java.nio.ByteBuffer
+import java.nio.channels.ClosedByInterruptException
+
 import scala.collection.mutable
 import scala.util.Random
 
@@ -12,6 +15,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.spark.operator.channel.RowLimit
 import io.snapline.spark.operator.{FakeWorker, KeyedModel, KeyedProgram, OperatorStore}
+import io.snapline.spark.operator.frames.{WorkerFrame, WorkerLink}
 import io.snapline.spark.operator.state._
 import io.snapline.spark.settings.WorkerLimits
 import org.apache.spark.sql.execution.python.snapline.ArrowSchemas
@@ -47,10 +51,11 @@ class KeyedTaskSpec extends AnyFunSuite {
   private def setup(batch: Long, watermark: Long, limits: WorkerLimits): TaskSetup =
     TaskSetup(spec, input, Seq(0), output, batch, 0, Some(watermark), None, "UTC", streaming = true, limits, Nil)
 
-  private final class Run(store: StateStore, setup: TaskSetup, rows: Iterator[InternalRow]) {
-    val counts = new ChangeCounts
-    private val allocator = new RootAllocator
-    private val schemaOf = ArrowSchemas.of("UTC") _
+  /** What a task is made of, but for its worker. */
+  private final class Parts(store: StateStore, setup: TaskSetup, rows: Iterator[InternalRow]) {
+    private val counts = new ChangeCounts
+    val allocator = new RootAllocator
+    val schemaOf = ArrowSchemas.of("UTC") _
     setup.families.foreach(_.createIn(store))
     private val access =
       new StateAccess(
@@ -63,11 +68,11 @@ class KeyedTaskSpec extends AnyFunSuite {
         counts,
         setup.limits.chunkBytes
       )
-    private val exchanges = spec.states.zipWithIndex.map { case (s, i) => StateSync.of(i, s, access) }
+    val exchanges = spec.states.zipWithIndex.map { case (s, i) => StateSync.of(i, s, access) }
     private val timers = new Timers(key, store, counts, setup.limits.chunkBytes)
     private val feed = new ChunkFeed(setup, rows, access, exchanges, LateRule.None)
-    private val worker = new FakeWorker(exchanges, setup, allocator, schemaOf)
-    private val task =
+
+    def task(worker: WorkerLink): KeyedTask =
       new KeyedTask(
         setup,
         worker,
@@ -78,6 +83,12 @@ class KeyedTaskSpec extends AnyFunSuite {
         isLast = true,
         TaskPlace(0, 1)
       )
+  }
+
+  private final class Run(store: StateStore, setup: TaskSetup, rows: Iterator[InternalRow]) {
+    private val parts = new Parts(store, setup, rows)
+    private val worker = new FakeWorker(parts.exchanges, setup, parts.allocator, parts.schemaOf)
+    private val task = parts.task(worker)
     val out: Seq[KeyedProgram.Output] =
       task.map(row => (row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3))).toList
     val epochs: Long = task.epochs
@@ -86,7 +97,7 @@ class KeyedTaskSpec extends AnyFunSuite {
     val fetches: Int = worker.fetches
     task.close()
     // Every vector was given back: Arrow's memory is the task's to return.
-    allocator.close()
+    parts.allocator.close()
   }
 
   private def contents(store: StateStore)
@@ -143,6 +154,22 @@ class KeyedTaskSpec extends AnyFunSuite {
       }
     }
     (epochs, fetches)
+  }
+
+  test("a task that its worker does not take gives its memory back") {
+    val broken = new WorkerLink {
+      override def send(frame: Array[ByteBuffer]): Unit = throw new ClosedByInterruptException
+      override def receive(): WorkerFrame = null
+      override def finish(): Unit = ()
+    }
+    OperatorStore.withProvider(key, NoPrefixKeyStateEncoderSpec(key)) { provider =>
+      val store = provider.getStore(0)
+      try {
+        val parts = new Parts(store, setup(0, 0, WorkerLimits(4, 1 << 20, 4, 1, 4, 1 << 20)), Iterator.empty)
+        assertThrows[ClosedByInterruptException](parts.task(broken))
+        parts.allocator.close()
+      } finally store.abort()
+    }
   }
 
   test("whatever the bounds and the order, state, timers and output are the model's") {

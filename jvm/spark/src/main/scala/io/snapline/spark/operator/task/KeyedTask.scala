@@ -73,7 +73,13 @@ final class KeyedTask(
 
   private var stopped = false
 
-  start()
+  // Nobody else can close a task that was not made.
+  try start()
+  catch {
+    case e: Throwable =>
+      close()
+      throw e
+  }
 
   private def start(): Unit = {
     val frame = new FrameBuilder(WorkerFrame.Setup)

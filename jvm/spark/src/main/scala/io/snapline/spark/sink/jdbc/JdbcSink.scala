@@ -1,30 +1,15 @@
 package io.snapline.spark.sink.jdbc
 
-import java.util
-
-import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
-import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.write.LogicalWriteInfo
-import org.apache.spark.sql.sources.DataSourceRegister
-import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.snapline.error.InvalidConfiguration
-import io.snapline.spark.sink.{ExactlyOnceTable, SinkTarget}
+import io.snapline.spark.sink.{ExactlyOnceSource, ExactlyOnceTable, SinkTarget}
 
 /** `writeStream.format("snapline-jdbc")`: with the options of Spark's JDBC writer, exactly once. */
-class JdbcSink extends TableProvider with DataSourceRegister {
-  override def shortName(): String = JdbcSink.Name
-
-  override def inferSchema(options: CaseInsensitiveStringMap): StructType = new StructType()
-
-  override def supportsExternalMetadata(): Boolean = true
-
-  override def getTable(
-      schema: StructType,
-      partitioning: Array[Transform],
-      properties: util.Map[String, String]
-  ): Table = new JdbcTable(JdbcSettings(new CaseInsensitiveStringMap(properties)))
+class JdbcSink extends ExactlyOnceSource(JdbcSink.Name) {
+  override protected def table(options: CaseInsensitiveStringMap): Table = new JdbcTable(JdbcSettings(options))
 }
 
 private object JdbcSink {

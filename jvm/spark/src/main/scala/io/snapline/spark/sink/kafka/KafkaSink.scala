@@ -1,29 +1,14 @@
 package io.snapline.spark.sink.kafka
 
-import java.util
-
-import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
-import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.write.LogicalWriteInfo
-import org.apache.spark.sql.sources.DataSourceRegister
-import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.snapline.spark.sink.{ExactlyOnceTable, SinkTarget}
+import io.snapline.spark.sink.{ExactlyOnceSource, ExactlyOnceTable, SinkTarget}
 
 /** `writeStream.format("snapline-kafka")`: with the columns and options of Spark's Kafka sink, exactly once. */
-class KafkaSink extends TableProvider with DataSourceRegister {
-  override def shortName(): String = KafkaSink.Name
-
-  override def inferSchema(options: CaseInsensitiveStringMap): StructType = new StructType()
-
-  override def supportsExternalMetadata(): Boolean = true
-
-  override def getTable(
-      schema: StructType,
-      partitioning: Array[Transform],
-      properties: util.Map[String, String]
-  ): Table = new KafkaTable(KafkaOptions(new CaseInsensitiveStringMap(properties)))
+class KafkaSink extends ExactlyOnceSource(KafkaSink.Name) {
+  override protected def table(options: CaseInsensitiveStringMap): Table = new KafkaTable(KafkaOptions(options))
 }
 
 private object KafkaSink {
