@@ -11,7 +11,6 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,16 +35,6 @@ MODES = [
     pytest.param({"interval": 1.0, "format": 1}, id="interval-1"),
     pytest.param({"interval": 1.0, "format": 2, "restarts": 30}, id="interval-2-restarts"),
 ]
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    broker = Broker(tmp_path_factory.mktemp("kafka"))
-    broker.start()
-    try:
-        yield broker
-    finally:
-        broker.process.kill()
 
 
 def make_lives(tally: Tally, folder: Path, broker: Broker, name: str, rows: int, **more: object) -> Lives:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,16 +24,6 @@ MODES = [
     pytest.param({"interval": None, "format": 2}, id="every-batch-2"),
     pytest.param({"interval": 1.0, "format": 1}, id="interval-1"),
 ]
-
-
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    postgres = Postgres(tmp_path_factory.mktemp("postgres"))
-    postgres.start()
-    try:
-        yield postgres
-    finally:
-        postgres.process.kill()
 
 
 def lives_into(tally: Tally, postgres: Postgres, table: str, folder: Path, **more: object) -> Lives:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,16 +25,6 @@ MODES = [pytest.param(None, 1, id="every-batch"), pytest.param(1.0, 2, id="inter
 @pytest.fixture(scope="module")
 def jars() -> list[str]:
     return kafka_jars()
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    broker = Broker(tmp_path_factory.mktemp("kafka"))
-    broker.start()
-    try:
-        yield broker
-    finally:
-        broker.process.kill()
 
 
 def make_lives(tally: Tally, folder: Path, broker: Broker, jars: list[str], name: str, **more: object) -> Lives:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,16 +13,6 @@ from .life import Lives
 from .postgres import Postgres
 
 MODES = [pytest.param(None, 2, id="every-batch"), pytest.param(1.0, 1, id="interval")]
-
-
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    postgres = Postgres(tmp_path_factory.mktemp("postgres"))
-    postgres.start()
-    try:
-        yield postgres
-    finally:
-        postgres.process.kill()
 
 
 def lives_into(tally: Tally, postgres: Postgres, table: str, folder: Path, **more: object) -> Lives:

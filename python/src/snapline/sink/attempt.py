@@ -7,15 +7,13 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from snapline.errors import FunctionNotDeterministic, IncompatibleState
-from snapline.sink.transactional import Marker, SinkPartition, TransactionalSink
+from snapline.sink.transactional import Marker, SinkPartition, TransactionalSink, signed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 #: The column with a row's hash, which the sink does not get.
 HASH = "__snapline_hash"
-
-_BITS = 64
 
 
 def write_partition(
@@ -61,7 +59,7 @@ def _write(
         digest += pc.sum(chunk.column(HASH)).as_py()
         if not is_there:
             sink.write(chunk.drop_columns([HASH]))
-    marker = Marker(partition.batch, partitions, rows, _signed(digest))
+    marker = Marker(partition.batch, partitions, rows, signed(digest))
     if is_there:
         _check_same(sink, partition, marker)
     else:
@@ -93,9 +91,3 @@ def _check_same(sink: TransactionalSink, partition: SinkPartition, now: Marker) 
             f"{now}.",
             "make the query give the same rows for the same input.",
         )
-
-
-def _signed(digest: int) -> int:
-    """As a number of 64 bits with a sign, which databases have a type for."""
-    low = digest % (1 << _BITS)
-    return low - (1 << _BITS) if low >> (_BITS - 1) else low

@@ -10,12 +10,11 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from snapline.errors import InvalidConfiguration, StorageFailure
-from snapline.sink.transactional import Marker
+from snapline.sink.transactional import Marker, signed
 
 KAFKA_TOPIC = "snapline-markers"
 TABLE = "snapline_markers"
 
-_BITS = 64
 _POLL_MS = 1000
 
 
@@ -86,7 +85,7 @@ def _of_records(query: str, records: Iterable[Any]) -> Iterator[tuple[tuple[str,
         if key.startswith(prefix) and record.value is not None:
             name, _, partition = key.removeprefix(prefix).rpartition("-")
             fields = json.loads(record.value)
-            digest = _signed(fields["digest"])
+            digest = signed(int(fields["digest"], 16))
             yield (name, int(partition)), Marker(fields["batch"], fields["partitions"], fields["rows"], digest)
 
 
@@ -105,7 +104,7 @@ def read_database(query: str, url: str, table: str = TABLE) -> list[SinkMarkers]
     statement = f"select sink, part, batch, parts, row_count, digest from {table}"
     rows = _rows(url.removeprefix("jdbc:"), statement)
     return _by_name(
-        (sink.removeprefix(f"{query}/"), part, Marker(batch, parts, count, _signed(digest)))
+        (sink.removeprefix(f"{query}/"), part, Marker(batch, parts, count, signed(int(digest, 16))))
         for sink, part, batch, parts, count, digest in rows
         if sink.startswith(f"{query}/")
     )
@@ -150,8 +149,3 @@ def _by_name(found: Iterable[tuple[str, int, Marker]]) -> list[SinkMarkers]:
     for name, partition, marker in found:
         sinks.setdefault(name, {})[partition] = marker
     return [SinkMarkers(name, dict(sorted(sinks[name].items()))) for name in sorted(sinks)]
-
-
-def _signed(digest: str) -> int:
-    number = int(digest, 16)
-    return number - (1 << _BITS) if number >> (_BITS - 1) else number

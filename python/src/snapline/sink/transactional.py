@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_BITS = 64
+
 
 @dataclass(frozen=True)
 class Marker:
@@ -25,6 +27,12 @@ class Marker:
     partitions: int
     rows: int
     digest: int
+
+
+def signed(digest: int) -> int:
+    """As a number of 64 bits with a sign, which databases have a type for."""
+    low = digest % (1 << _BITS)
+    return low - (1 << _BITS) if low >> (_BITS - 1) else low
 
 
 @dataclass(frozen=True)

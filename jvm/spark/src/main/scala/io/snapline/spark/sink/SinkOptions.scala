@@ -1,5 +1,7 @@
 package io.snapline.spark.sink
 
+import java.util.Locale
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -22,8 +24,13 @@ private[sink] object SinkOptions {
   val Rewrite = "rewrite"
   val Difference = "difference"
 
+  private val All = Seq(Name, Rewrite, Difference)
+
   /** Spark's own of a writer. */
-  private val OfSpark = Set("checkpointlocation", "path", "queryname")
+  private val OfSpark = Seq("checkpointLocation", "path", "queryName")
+
+  /** Options of a format and of every sink, in lower case: no client of a system reads them. */
+  def known(own: Seq[String]): Set[String] = (own ++ All ++ OfSpark).map(_.toLowerCase(Locale.ROOT)).toSet
 
   def apply(options: CaseInsensitiveStringMap): SinkOptions = SinkOptions(
     Option(options.get(Name)).filter(_.nonEmpty),
@@ -50,11 +57,11 @@ private[sink] object SinkOptions {
     *   whether an option, in lower case, is handed on to the system's client
     */
   def check(format: String, options: CaseInsensitiveStringMap, own: Seq[String], isOther: String => Boolean): Unit = {
-    val known = (own ++ Seq(Name, Rewrite, Difference)).map(_.toLowerCase).toSet ++ OfSpark
-    val unknown = options.keySet.asScala.toSeq.filterNot(name => known(name) || isOther(name)).sorted
+    val all = known(own)
+    val unknown = options.keySet.asScala.toSeq.filterNot(name => all(name) || isOther(name)).sorted
     if (unknown.nonEmpty) throw new InvalidConfiguration(
       s"The format $format has no option ${unknown.mkString(", ")}.",
-      s"it has ${(own ++ Seq(Name, Rewrite, Difference)).mkString(", ")}."
+      s"it has ${(own ++ All).mkString(", ")}."
     )
   }
 }

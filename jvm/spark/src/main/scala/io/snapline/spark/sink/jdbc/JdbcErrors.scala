@@ -31,9 +31,7 @@ private[jdbc] object JdbcErrors {
     }
   }
 
-  /** Connection, transaction rollback, resources, locks, cancelled by a timeout, shut down, and of markers: there by
-    * now.
-    */
+  /** Connection, transaction rollback, resources, locks, cancelled by a timeout, shut down. */
   private val States = Seq("08", "40", "53", "55P03", "57014", "57P0")
 
   /** SQLite says so in its text alone. */

@@ -57,9 +57,7 @@ private[jdbc] object JdbcSettings {
   val DefaultMarkers = "snapline_markers"
 
   // Those of no driver: it gets every other option as a property.
-  private val Own =
-    (Seq(Mode, Keys, Markers, SinkOptions.Name, SinkOptions.Rewrite, SinkOptions.Difference) ++
-      Seq("checkpointLocation", "path", "queryName")).map(_.toLowerCase(Locale.ROOT)).toSet
+  private val Own = SinkOptions.known(Seq(Mode, Keys, Markers))
 
   def apply(set: CaseInsensitiveStringMap): JdbcSettings = {
     def text(name: String): Option[String] = Option(set.get(name)).map(_.trim).filter(_.nonEmpty)
@@ -83,11 +81,14 @@ private[jdbc] object JdbcSettings {
     * PostgreSQL's sends a batch of plain inserts as one if it is told to.
     */
   private def defaults(options: CaseInsensitiveMap[String], mode: String): Map[String, String] = {
-    val kind = options(JDBCOptions.JDBC_URL).stripPrefix("jdbc:").takeWhile(_ != ':')
+    val kind = kindOf(options(JDBCOptions.JDBC_URL))
     val driver = Drivers.get(kind).map(JDBCOptions.JDBC_DRIVER_CLASS -> _)
     val rewrite = if (kind == "postgresql" && mode == Append) Some("reWriteBatchedInserts" -> "true") else None
     (driver ++ rewrite).filterNot { case (name, _) => options.contains(name) }.toMap
   }
+
+  /** The database that a URL is of: `postgresql`, for example. */
+  def kindOf(url: String): String = url.stripPrefix("jdbc:").takeWhile(_ != ':')
 
   private val Drivers = Map(
     "h2" -> "org.h2.Driver",

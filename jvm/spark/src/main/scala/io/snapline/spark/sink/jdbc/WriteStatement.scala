@@ -21,7 +21,7 @@ private[jdbc] object WriteStatement {
     val others = columns.diff(keys)
     val insert = s"INSERT INTO ${settings.table} (${list(columns)}) VALUES (${list(columns.map(_ => "?"))})"
     if (!settings.upserts) insert
-    else kindOf(settings.url) match {
+    else JdbcSettings.kindOf(settings.url) match {
       case "postgresql" | "sqlite" =>
         val action =
           if (others.isEmpty) "NOTHING" else s"UPDATE SET ${list(others.map(name => s"$name = excluded.$name"))}"
@@ -57,8 +57,6 @@ private[jdbc] object WriteStatement {
       s"it has ${there.fieldNames.mkString(", ")}: select those."
     )))
   }
-
-  private def kindOf(url: String): String = url.stripPrefix("jdbc:").takeWhile(_ != ':')
 
   private def list(parts: Seq[String]): String = parts.mkString(", ")
 }
