@@ -21,7 +21,8 @@ object Dependencies {
   /** Comes with Spark's Kafka connector, which every user of the Kafka sink has. */
   val kafka: Seq[ModuleID] = Seq("org.apache.kafka" % "kafka-clients" % "3.9.2" % Provided)
 
-  val sparkTest: Seq[ModuleID] = Seq("com.tngtech.archunit" % "archunit" % "1.4.1" % Test)
+  val sparkTest: Seq[ModuleID] =
+    Seq("com.tngtech.archunit" % "archunit" % "1.4.1", "org.xerial" % "sqlite-jdbc" % "3.50.3.0").map(_ % Test)
 
   val coreTest: Seq[ModuleID] =
     Seq("log4j-slf4j2-impl", "log4j-core").map("org.apache.logging.log4j" % _ % "2.25.4" % Test)

@@ -35,6 +35,7 @@ from snapline_bench import (
     soak,
     tab,
     two_inputs,
+    visible,
     windows,
     workers,
 )
@@ -144,6 +145,7 @@ PROCESSOR = bench_of("processor", processor)
 TWO_INPUTS = bench_of("two-inputs", two_inputs)
 ASYNCHRONOUS = bench_of("asynchronous", asynchronous)
 SINK = bench_of("sink", sink)
+VISIBLE = bench_of("sink-visible", visible)
 LATENCY = bench_of("keyed-latency", latency)
 WORKERS = bench_of("keyed-memory", workers)
 LOCAL_FILES = bench_of("local-files", local_files)
@@ -173,6 +175,7 @@ BENCHES = {
         INITIAL_STATE,
         PROCESSOR,
         SINK,
+        VISIBLE,
         LATENCY,
         WORKERS,
         LOCAL_FILES,

@@ -17,19 +17,19 @@ class Target:
     Attributes:
         address: of the broker, or the URL of the database.
         jars: of its clients.
-        make: makes a topic, or says where a table is to be; gives its name.
+        make: makes a topic of so many partitions (8), or says where a table is to be; gives its name.
         user: of the database.
     """
 
     address: str
     jars: tuple[str, ...]
-    make: Callable[[str], str]
+    make: Callable[..., str]
     user: str = ""
 
 
 @contextmanager
 def kafka(folder: Path) -> Iterator[Target]:
-    """A broker of one process, and topics of eight partitions."""
+    """A broker of one process."""
     sys.path.append(str(ROOT))
     from integration.systems.broker import Broker
     from integration.systems.kafka_jars import kafka_jars
@@ -37,8 +37,8 @@ def kafka(folder: Path) -> Iterator[Target]:
     broker = Broker(folder)
     broker.start()
 
-    def make(name: str) -> str:
-        broker.make_topic(name, 8)
+    def make(name: str, partitions: int = 8) -> str:
+        broker.make_topic(name, partitions)
         return name
 
     try:

@@ -24,10 +24,14 @@ SETTINGS = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{user_port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{user_port}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_plaintext.plain.sasl.jaas.config={login} user_{user}="{password}";
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
 log.dirs={data}
 auto.create.topics.enable=false
 offsets.topic.replication.factor=1
@@ -37,15 +41,23 @@ group.initial.rebalance.delay.ms=0
 """
 
 
-class Broker:
-    """Its data is in a folder, and outlives the process."""
+LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+USER, PASSWORD = "app", "secret"
 
-    def __init__(self, folder: Path) -> None:
+
+class Broker:
+    """Its data is in a folder, and outlives the process. Clients that give no name may do everything."""
+
+    def __init__(self, folder: Path, **settings: object) -> None:
+        """`settings`: the broker's own, with `_` for each dot."""
         pytest.importorskip("kafka", reason="kafka-python is missing: integration/systems/requirements.txt")
-        self.port, controller = free_ports(2)
+        self.port, self._user_port, controller = free_ports(3)
         self._log = folder / "broker.log"
         self._settings = folder / "broker.properties"
-        self._settings.write_text(SETTINGS.format(port=self.port, controller=controller, data=folder / "data"))
+        ports = {"port": self.port, "user_port": self._user_port, "controller": controller}
+        text = SETTINGS.format(**ports, data=folder / "data", login=LOGIN, user=USER, password=PASSWORD)
+        given = "".join(f"{name.replace('_', '.')}={value}\n" for name, value in settings.items())
+        self._settings.write_text(text + given)
         self._java = [*JAVA, "-cp", class_path(f"org.apache.kafka:kafka_{SCALA}:{VERSION}")]
         tool = ["kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(self._settings)]
         subprocess.run([*self._java, *tool], check=True, capture_output=True)
@@ -54,6 +66,17 @@ class Broker:
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def user_options(self) -> dict[str, str]:
+        """Of Spark, for a user who may do nothing that `allow` did not name."""
+        login = f'{LOGIN} username="{USER}" password="{PASSWORD}";'
+        return {
+            "kafka.bootstrap.servers": f"127.0.0.1:{self._user_port}",
+            "kafka.security.protocol": "SASL_PLAINTEXT",
+            "kafka.sasl.mechanism": "PLAIN",
+            "kafka.sasl.jaas.config": login,
+        }
 
     def start(self) -> Process:
         """Returns when it answers."""
@@ -80,11 +103,35 @@ class Broker:
         finally:
             admin.close()
 
-    def make_topic(self, name: str, partitions: int) -> None:
+    def make_topic(self, name: str, partitions: int, **settings: str) -> None:
         from kafka.admin import NewTopic
 
+        given = {name.replace("_", "."): value for name, value in settings.items()}
         with self.admin() as admin:
-            admin.create_topics([NewTopic(name, partitions, 1)])
+            admin.create_topics([NewTopic(name, partitions, 1, topic_configs=given)])
+
+    def delete_topic(self, name: str) -> None:
+        with self.admin() as admin:
+            admin.delete_topics([name])
+
+    def allow(self, kind: str, name: str, *operations: str, prefix: bool = False) -> None:
+        """The user of `user_options`: operations on a resource of this kind (TOPIC, TRANSACTIONAL_ID)."""
+        from kafka.admin import (
+            ACL,
+            ACLOperation,
+            ACLPermissionType,
+            ACLResourcePatternType,
+            ResourcePattern,
+            ResourceType,
+        )
+
+        pattern = ACLResourcePatternType.PREFIXED if prefix else ACLResourcePatternType.LITERAL
+        resource = ResourcePattern(ResourceType[kind], name, pattern)
+        allowed = [
+            ACL(f"User:{USER}", "*", ACLOperation[each], ACLPermissionType.ALLOW, resource) for each in operations
+        ]
+        with self.admin() as admin:
+            admin.create_acls(allowed)
 
     def send(self, topic: str, rows: Sequence[Row]) -> None:
         """A key's rows go to one partition, in their order."""

@@ -15,6 +15,20 @@ from .sinks import read_batch_files
 ROWS, FILES = 480, 24
 
 
+def make_orders(folder: Path, checkpoint: str, **more: object) -> Orders:
+    """A file in each batch, and these orders besides."""
+    orders = Orders(
+        checkpoint=checkpoint,
+        source="json",
+        source_options={"path": str(folder / "input"), "maxFilesPerTrigger": "1"},
+        sink="batches",
+        sink_options={"folder": str(folder / "output")},
+        state=str(folder / "state.json"),
+        local=str(folder / "local"),
+    )
+    return replace(orders, **more)  # type: ignore[arg-type]
+
+
 def make_lives(
     tally: Tally,
     folder: Path,
@@ -28,16 +42,7 @@ def make_lives(
     folder.mkdir(exist_ok=True)
     rows = make_rows(ROWS)
     write_files(folder / "input", rows, FILES)
-    orders = Orders(
-        checkpoint=checkpoint,
-        source="json",
-        source_options={"path": str(folder / "input"), "maxFilesPerTrigger": "1"},
-        sink="batches",
-        sink_options={"folder": str(folder / "output")},
-        state=str(folder / "state.json"),
-        local=str(folder / "local"),
-    )
-    return Lives(folder, rows, replace(orders, **more), tally, command, environment)  # type: ignore[arg-type]
+    return Lives(folder, rows, make_orders(folder, checkpoint, **more), tally, command, environment)
 
 
 def check_batches(lives: Lives) -> None:

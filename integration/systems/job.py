@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -29,12 +30,17 @@ RESULT = "k int, seq long, n long, total long"
 
 
 class Running(snapline.KeyedProcessFunction):
-    """Count and sum of a key, with every row."""
+    """Count and sum of a key, with every row, each of which takes so many seconds."""
+
+    def __init__(self, seconds_a_row: float) -> None:
+        self.seconds_a_row = seconds_a_row
 
     def open(self, ctx: Any) -> None:
         self.so_far = ctx.get_state(snapline.ValueStateDescriptor("so_far", "struct<n: long, total: long>"))
 
     def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[int, int, int, int]]:
+        if self.seconds_a_row:
+            time.sleep(self.seconds_a_row)
         last = self.so_far.value()
         n, total = (1, row.v) if last is None else (last.n + 1, last.total + row.v)
         self.so_far.update((n, total))
@@ -74,7 +80,7 @@ def results(session: SparkSession, orders: Orders) -> DataFrame:
         rows = reader.format("kafka").load().select(value).select("row.*")
     else:
         rows = reader.schema(ROW).format(orders.source).load()
-    return snapline.key_by(rows, "k").order_by("seq").process(Running(), RESULT)
+    return snapline.key_by(rows, "k").order_by("seq").process(Running(0.003 if orders.budget else 0), RESULT)
 
 
 def writer(session: SparkSession, orders: Orders) -> Any:
@@ -103,6 +109,8 @@ def run(session: SparkSession, orders: Orders, interval: float | None) -> None:
         num_retained=2,
         tolerable_failed_checkpoints=orders.tolerable_failures,
         data_inline_threshold=0,  # states are small here, and table files are to be among what is stored
+        unaligned=orders.budget is not None,
+        **({"aligned_checkpoint_timeout": timedelta(seconds=orders.budget)} if orders.budget else {}),
     )
     restart = FixedDelayRestart(attempts=orders.restarts, delay=0.5) if orders.restarts else NoRestart()
     query = snapline.start(writer(session, orders), config, restart=restart)

@@ -53,7 +53,7 @@ class Lives:
         self.rows = rows
         self.orders = orders
         self.faults = 0
-        self._tally = tally
+        self.tally = tally
         self._chance = random.Random(SEED)
         self._count = 0
 
@@ -74,7 +74,7 @@ class Lives:
             life.wait_until(lambda: life.text.count("\nbatch ") >= batches, what=f"{batches} batches")
             time.sleep(self._chance.uniform(0, 0.5))
             assert life.running, f"seed {SEED}: {life.complaint}"
-        self._tally.kills += 1
+        self.tally.kills += 1
         self.faults += 1
 
     def stall_and_restart(self, server: Server) -> None:
@@ -96,10 +96,10 @@ class Lives:
         with self.start(ends=True, **changes) as life:
             assert life.wait() == 0, f"seed {SEED}: {life.complaint}"
             found = json.loads(Path(self.orders.state).read_text())
-            self._tally.compare(f"seed {SEED}, state in {life.log}", found, final_state(self.rows))
+            self.tally.compare(f"seed {SEED}, state in {life.log}", found, final_state(self.rows))
             return life.text
 
     def check(self, found: Iterable[tuple[object, ...]]) -> None:
         """All of the output: each row once, with what its key had then."""
-        self._tally.compare(f"seed {SEED}, output of {self.folder}", found, map(tuple, results(self.rows)))
-        self._tally.faults += self.faults
+        self.tally.compare(f"seed {SEED}, output of {self.folder}", found, map(tuple, results(self.rows)))
+        self.tally.faults += self.faults

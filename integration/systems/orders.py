@@ -19,6 +19,8 @@ class Orders:
         interval: of checkpoints, in seconds; None: every batch is durable.
         ends: takes in what is there, makes state durable, writes it to `state`, and ends; else runs until it is killed.
         restarts: how often the query starts again by itself.
+        budget: of a batch in seconds, after which it is cut (`docs/unaligned.md`); its rows take 3 ms each.
+            None: no batch is cut.
         conf: of the session.
     """
 
@@ -33,6 +35,7 @@ class Orders:
     format: int = 1
     ends: bool = False
     restarts: int = 0
+    budget: float | None = None
     tolerable_failures: int = 0
     master: str = "local[2]"
     conf: Mapping[str, str] = field(default_factory=dict)

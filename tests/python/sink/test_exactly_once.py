@@ -156,3 +156,10 @@ def test_kafka_has_the_options_of_sparks_sink(spark: SparkSession, tmp_path: Pat
 def test_keys_are_a_list(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(InvalidConfiguration, match="list of names"):
         snapline.exactly_once(stream(spark, tmp_path / "input").writeStream).jdbc("jdbc:x", "t", keys="k")
+
+
+def test_a_session_without_kafkas_client_is_told_what_to_add(spark: SparkSession, tmp_path: Path) -> None:
+    rows = stream(spark, tmp_path / "input").selectExpr("string(v) AS value")
+    writer = snapline.exactly_once(writer_of(rows, tmp_path / "checkpoint")).kafka("host:1", "out")
+    with pytest.raises(Exception, match=r"SNAPLINE-CONFIG.*spark-sql-kafka-0-10_2\.13:\d"):
+        writer.start()

@@ -1,5 +1,6 @@
 package io.snapline.spark.sink.jdbc
 
+import java.io.File
 import java.sql.DriverManager
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -130,15 +131,34 @@ class JdbcSinkSpec extends AnyFunSuite {
       val made = JdbcSettings(new CaseInsensitiveStringMap(
         Map("url" -> url, "dbtable" -> "out", "keys" -> keys, "driver" -> "x").asJava
       ))
-      WriteStatement.text(made, schema, new StructType().add("K", IntegerType).add("v", StringType))
+      WriteStatement.text(made, schema, Seq("K", "v"))
     }
     assert(text("jdbc:postgresql://h/d", "k") ==
       """INSERT INTO out ("K", "v") VALUES (?, ?) ON CONFLICT ("K") DO UPDATE SET "v" = excluded."v"""")
     assert(text("jdbc:sqlite:x", "k,v").endsWith("""ON CONFLICT ("K", "v") DO NOTHING"""))
     assert(text("jdbc:mysql://h/d", "k").endsWith("ON DUPLICATE KEY UPDATE `v` = VALUES(`v`)"))
+    assert(text("jdbc:mariadb://h/d", "k").endsWith("ON DUPLICATE KEY UPDATE `v` = VALUES(`v`)"))
     assert(text("jdbc:h2:mem:x", "k") == """MERGE INTO out ("K", "v") KEY ("K") VALUES (?, ?)""")
     assertThrows[InvalidConfiguration](text("jdbc:derby:x", "k"))
     assertThrows[InvalidConfiguration](text("jdbc:sqlite:x", "other"))
+  }
+
+  test("SQLite, where tables are made, rows are appended, or replace others by a key") {
+    Seq(Seq.empty, Seq("keys" -> "v")).foreach { keys =>
+      val file = File.createTempFile("sink", ".db")
+      val to = settings(keys :+ ("url" -> s"jdbc:sqlite:$file"): _*)
+      val (query1, target) = run(to)
+      val first = query1.begin(target, 0, 2)
+      write(first, 0, row(1, "a"), row(2, "b")).get
+      assert(write(first, 0, row(2, "b"), row(1, "a")).get.skipped)
+      val second = run(to) match { case (query2, again) => query2.begin(again, 1, 2) }
+      assert(second.known.markers.keySet == Set(0))
+      write(second, 1, row(3, "a")).get
+      val found = query(to, "SELECT * FROM totals ORDER BY 1")
+      assert(found == (if (keys.isEmpty) Seq("1 a", "2 b", "3 a") else Seq("2 b", "3 a")))
+      assert(query(to, "SELECT part, batch, row_count FROM snapline_markers ORDER BY 1") == Seq("0 0 2", "1 1 1"))
+      file.delete()
+    }
   }
 
   test("options that contradict each other are refused") {

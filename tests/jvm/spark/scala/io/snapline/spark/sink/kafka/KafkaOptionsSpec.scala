@@ -17,7 +17,9 @@ class KafkaOptionsSpec extends AnyFunSuite {
     assert(made.topic.contains("out") && made.markers == "snapline-markers" && made.servers == "host:1")
     assert(made.clients == Map("bootstrap.servers" -> "host:1", "ssl.truststore.location" -> "/x"))
     assert(made.transactionTimeout == 900000)
+    assert(made.deliveryTimeout == 120000)
     assert(options("kafka.transaction.timeout.ms" -> "5000").transactionTimeout == 5000)
+    assert(options("kafka.delivery.timeout.ms" -> "5000").deliveryTimeout == 5000)
   }
 
   test("an option that nobody reads, or that the sink sets itself, is refused") {
@@ -27,6 +29,7 @@ class KafkaOptionsSpec extends AnyFunSuite {
       "kafka.transactional.id" -> "x",
       "kafka.enable.idempotence" -> "false",
       "kafka.transaction.timeout.ms" -> "long",
+      "kafka.delivery.timeout.ms" -> "0",
       "rewrite" -> "x"
     ).foreach { option =>
       withClue(option)(assertThrows[InvalidConfiguration] {

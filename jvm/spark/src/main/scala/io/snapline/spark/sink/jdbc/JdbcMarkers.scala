@@ -2,7 +2,7 @@ package io.snapline.spark.sink.jdbc
 
 import java.sql.{Connection, PreparedStatement, ResultSet}
 
-import org.apache.spark.sql.execution.datasources.jdbc.{JdbcOptionsInWrite, JdbcUtils}
+import org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils
 import org.apache.spark.sql.types._
 
 import io.snapline.spark.sink.{Marker, SinkId}
@@ -13,21 +13,16 @@ private[jdbc] final class JdbcMarkers(settings: JdbcSettings, connection: Connec
 
   /** Makes it if it is not there. Commits. */
   def ready(): Unit = {
-    if (!isThere) {
+    val tables = new SqlTables(settings, connection)
+    if (!tables.exists(table)) {
       val columns = JdbcMarkers.Columns.map { case (name, kind) =>
         s"$name ${JdbcUtils.getJdbcType(kind, settings.dialect).databaseTypeDefinition} NOT NULL"
       }
       try execute(s"CREATE TABLE $table (${columns.mkString(", ")}, PRIMARY KEY (sink, part))")
       // Another query may have been faster.
-      catch { case e: java.sql.SQLException => connection.rollback(); if (!isThere) throw e }
+      catch { case e: java.sql.SQLException => connection.rollback(); if (!tables.exists(table)) throw e }
     }
     connection.commit()
-  }
-
-  private def isThere: Boolean = {
-    val options = new JdbcOptionsInWrite(settings.url, table, settings.options)
-    try JdbcUtils.tableExists(connection, options)
-    finally connection.rollback()
   }
 
   def all(sink: SinkId): Map[Int, Marker] =

@@ -31,7 +31,13 @@ private[jdbc] final case class JdbcSettings(options: Map[String, String], keys: 
 
   def table: String = CaseInsensitiveMap(options)(JDBCOptions.JDBC_TABLE_NAME)
 
-  def dialect: JdbcDialect = JdbcDialects.get(url)
+  /** The database that the URL is of: `postgresql`, for example. */
+  def kind: String = JdbcSettings.kindOf(url)
+
+  def isMySql: Boolean = kind == "mysql" || kind == "mariadb"
+
+  /** Spark knows MariaDB by MySQL's name only. */
+  def dialect: JdbcDialect = JdbcDialects.get(if (isMySql) "jdbc:mysql:" else url)
 
   /** The database, for errors: without what may be secret in its parameters. */
   def database: String = UriPassword.hide(url.takeWhile(letter => letter != '?' && letter != ';'))
@@ -87,8 +93,7 @@ private[jdbc] object JdbcSettings {
     (driver ++ rewrite).filterNot { case (name, _) => options.contains(name) }.toMap
   }
 
-  /** The database that a URL is of: `postgresql`, for example. */
-  def kindOf(url: String): String = url.stripPrefix("jdbc:").takeWhile(_ != ':')
+  private def kindOf(url: String): String = url.stripPrefix("jdbc:").takeWhile(_ != ':')
 
   private val Drivers = Map(
     "h2" -> "org.h2.Driver",

@@ -2,7 +2,6 @@ package io.snapline.spark.sink.jdbc
 
 import java.sql.Connection
 
-import org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils
 import org.apache.spark.sql.types.StructType
 
 import io.snapline.error.InvalidConfiguration
@@ -42,14 +41,14 @@ private[jdbc] final class JdbcTarget(val settings: JdbcSettings, schema: StructT
   override def layout: Any = (settings, schema)
 
   override def prepare(): Unit = onDriver { connection =>
-    if (!JdbcUtils.tableExists(connection, settings.ofSpark)) {
-      connection.rollback()
-      WriteStatement.createTable(connection, settings, schema)
+    val tables = new SqlTables(settings, connection)
+    if (!tables.exists(settings.table)) {
+      tables.create(schema)
       connection.commit()
     }
-    val there = JdbcUtils.getSchemaOption(connection, settings.ofSpark)
+    val there = tables.columns(settings.table)
     connection.commit()
-    statement = WriteStatement.text(settings, schema, there.getOrElse(schema))
+    statement = WriteStatement.text(settings, schema, there)
   }
 
   override def forget(sink: SinkId, batch: Long, known: KnownMarkers): Unit = onDriver { connection =>

@@ -24,7 +24,9 @@ private[kafka] object KafkaErrors {
     val all = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(8).toSeq
     def found[A](kind: Class[A]): Boolean = all.exists(kind.isInstance)
     val limit = options.transactionTimeout
-    if (found(classOf[InvalidTxnTimeoutException])) new InvalidConfiguration(
+    def says(text: String): Boolean = all.exists(each => String.valueOf(each.getMessage).contains(text))
+    // The producer has no type for it.
+    if (found(classOf[InvalidTxnTimeoutException]) || says("transaction.max.timeout.ms")) new InvalidConfiguration(
       s"$where allows no transaction of $limit ms.",
       s"set the option kafka.${KafkaOptions.Timeout} to at most its transaction.max.timeout.ms, or raise that.",
       e
@@ -44,7 +46,7 @@ private[kafka] object KafkaErrors {
       "allow WRITE on the topics, READ on the topic of markers, and WRITE on transactional ids that begin with snapline-.",
       e
     )
-    else if (all.exists(each => String.valueOf(each.getMessage).contains("InitProducerId"))) new StorageFailure(
+    else if (says("InitProducerId")) new StorageFailure(
       s"$where begins no transaction: ${e.getMessage}",
       "see that the broker answers, and that its topic __transaction_state can have the replicas that it is set to " +
         "(transaction.state.log.replication.factor is 3 by default).",

@@ -22,9 +22,14 @@ private[kafka] final case class KafkaOptions(topic: Option[String], markers: Str
   def servers: String = clients(KafkaOptions.Servers)
 
   /** Milliseconds after which the broker aborts a transaction. */
-  def transactionTimeout: Long = clients.get(KafkaOptions.Timeout).fold(KafkaOptions.LongestByDefault) { text =>
+  def transactionTimeout: Long = millis(KafkaOptions.Timeout, KafkaOptions.LongestByDefault)
+
+  /** Milliseconds that a commit waits for a broker that does not answer, or for a topic that is not there. */
+  def deliveryTimeout: Long = millis(KafkaOptions.Delivery, KafkaOptions.DeliveryByDefault)
+
+  private def millis(name: String, otherwise: Long): Long = clients.get(name).fold(otherwise) { text =>
     text.toLongOption.filter(_ > 0).getOrElse(
-      throw new InvalidConfiguration(s"kafka.${KafkaOptions.Timeout} is $text.", "give a number of milliseconds.")
+      throw new InvalidConfiguration(s"kafka.$name is $text.", "give a number of milliseconds.")
     )
   }
 }
@@ -35,10 +40,14 @@ private[kafka] object KafkaOptions {
   val DefaultMarkers = "snapline-markers"
   val Servers = "bootstrap.servers"
   val Timeout = "transaction.timeout.ms"
+  val Delivery = "delivery.timeout.ms"
   private val Prefix = "kafka."
 
   /** The broker's own limit by default (transaction.max.timeout.ms). */
   val LongestByDefault = 900000L
+
+  /** As Kafka's producer has it. */
+  private val DeliveryByDefault = 120000L
 
   /** Settings that exactly-once is made of. */
   private val Fixed = Seq(
@@ -68,6 +77,7 @@ private[kafka] object KafkaOptions {
     def text(name: String): Option[String] = Option(options.get(name)).map(_.trim).filter(_.nonEmpty)
     val made = KafkaOptions(text(Topic), text(Markers).getOrElse(DefaultMarkers), clients)
     made.transactionTimeout
+    made.deliveryTimeout
     made
   }
 }

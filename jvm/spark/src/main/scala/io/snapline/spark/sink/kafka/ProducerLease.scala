@@ -60,9 +60,11 @@ private[kafka] final class ProducerLease(
     isOpen = true
   }
 
-  /** The same call again after a timeout goes on with the same commit. */
+  /** The same call again after a timeout goes on with the same commit. Not for ever: of a topic that was deleted the
+    * producer says nothing, and waits.
+    */
   private def commitPatiently(): Unit = {
-    val deadline = System.nanoTime + options.transactionTimeout * 1000000
+    val deadline = System.nanoTime + options.deliveryTimeout * 1000000
     var ended = false
     while (!ended) {
       try {
