@@ -150,9 +150,18 @@ class WriterSettings:
 
 def field_of(java: Any, name: str) -> Any:
     """A private field of a Java object."""
+    return _open_field(java, name).get(java)
+
+
+def set_field(java: Any, name: str, value: Any) -> None:
+    """Gives a private field of a Java object another value."""
+    _open_field(java, name).set(java, value)
+
+
+def _open_field(java: Any, name: str) -> Any:
     field = java.getClass().getDeclaredField(name)
     field.setAccessible(True)
-    return field.get(java)
+    return field
 
 
 def items_of(seq: Any) -> Iterator[Any]:

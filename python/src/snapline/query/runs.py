@@ -14,6 +14,7 @@ from snapline.folder.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_d
 from snapline.java_api import java_checkpointing, session_with, translate
 from snapline.plan.logical_plan import WriterSettings, field_of
 from snapline.plan.plan_checks import has_initial_state
+from snapline.query.real_time import show_table, start_of
 from snapline.query.start_settings import LONG_LOGS, starting_with
 from snapline.recovery.recovery import Recovery
 from snapline.recovery.replay import BatchReplay
@@ -44,7 +45,9 @@ class Runs:
         table: str | None,
         *,
         settings: Mapping[str, str] | None = None,
+        parent: SparkSession | None = None,
     ) -> None:
+        """`parent`: the user's session, if the writer has one of its own; None: it is the writer's."""
         self._writer = writer
         self._config = config
         self._files = files
@@ -52,6 +55,7 @@ class Runs:
         self._target = (path, table)
         self._settings = dict(settings or {})
         self._session = writer._df.sparkSession
+        self._parent = parent or self._session
         self._recovery = Recovery(files)
         #: The report of the last start that had to rebuild state; None: none had to.
         self.report: RecoveryReport | None = None
@@ -112,10 +116,11 @@ class Runs:
         path, table = self._target
         writer = self._writer
         logs = LONG_LOGS if self._config.takes_checkpoints else {}
-        with starting_with(self._session.conf, {**logs, **self._of_query}):
+        with starting_with(self._session.conf, {**logs, **self._of_query, **start_of(self._writer)}):
             before = self._running()
             query = writer.start(path) if table is None else writer.toTable(table)
             beside = self._running() - before - {str(query.id)}
+        show_table(self._parent, writer)
         if beside:
             _log.warning(
                 "The query %s was started at the same moment, and has taken over settings that are for this one alone. "
@@ -237,7 +242,16 @@ class Runs:
     def again(self) -> Runs:
         """For the same writer, when the query has ended: with a coordinator of its own."""
         path, table = self._target
-        return Runs(self._writer, self._config, self._files, self._location, path, table, settings=self._settings)
+        return Runs(
+            self._writer,
+            self._config,
+            self._files,
+            self._location,
+            path,
+            table,
+            settings=self._settings,
+            parent=self._parent,
+        )
 
     @property
     def session(self) -> SparkSession:

@@ -29,17 +29,20 @@ LONG_LOGS = {"spark.sql.streaming.minBatchesToRetain": str(2**31 - 2)}
 
 
 @contextmanager
-def starting_with(conf: Conf, wanted: Mapping[str, str]) -> Iterator[None]:
-    """For the start of one query, which takes a copy of its session's settings then; not for its run."""
+def starting_with(conf: Conf, wanted: Mapping[str, str | None]) -> Iterator[None]:
+    """For the start of one query, which takes a copy of its session's settings then; not for its run. None: unset."""
     with _one_at_a_time:
         before = {name: conf.get(name, None) for name in wanted}
-        for name, value in wanted.items():
-            conf.set(name, value)
+        _set_all(conf, wanted)
         try:
             yield
         finally:
-            for name, old in before.items():
-                if old is None:
-                    conf.unset(name)
-                else:
-                    conf.set(name, old)
+            _set_all(conf, before)
+
+
+def _set_all(conf: Conf, wanted: Mapping[str, str | None]) -> None:
+    for name, value in wanted.items():
+        if value is None:
+            conf.unset(name)
+        else:
+            conf.set(name, value)

@@ -19,8 +19,11 @@ from snapline.plan.plan_checks import (
     keeps_state,
     warn_of,
 )
+from snapline.plan.real_time import TRIGGER as REAL_TIME
+from snapline.plan.real_time import check_real_time
 from snapline.query.leaving_executors import warn_of_leaving_executors
 from snapline.query.listener import CheckpointListener
+from snapline.query.real_time import give_own_session
 from snapline.query.restart import NoRestart, RestartStrategy
 from snapline.query.runs import Runs
 from snapline.query.supervised import SupervisedQuery
@@ -111,6 +114,9 @@ def start(
     if config.takes_checkpoints and not keeps_state(writer._df):
         _log.info("The query keeps no state, so that there is nothing to checkpoint: the interval does not count.")
         config = config.without_interval()
+    if WriterSettings.of(writer).trigger == REAL_TIME:
+        check_real_time(writer, config)
+        give_own_session(writer)
     if config.takes_checkpoints:
         check_replayable(writer, config.forced)
         warn_of_leaving_executors(_session_settings(session))
@@ -145,7 +151,7 @@ def start(
             f"the query on {location} was drained: its event time is at its end, and every row would be late.",
             "begin a new checkpoint folder.",
         )
-    runs = Runs(writer, config, files, location, path, table, settings=settings)
+    runs = Runs(writer, config, files, location, path, table, settings=settings, parent=session)
     return SupervisedQuery.started(runs, restart or NoRestart(), restore, listeners)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from snapline.state.ttl import StateTtlConfig, TtlTime
 
@@ -20,11 +20,12 @@ class Cursor:
         self.timestamp: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class BatchTime:
     """The times of a micro-batch in ms; the watermark is None without one.
 
-    A bounded DataFrame is a single batch, whose watermark is already that of its end.
+    A bounded DataFrame is a single batch, whose watermark is already that of its end. In real-time mode the clock goes
+    on while the micro-batch lasts.
 
     Attributes:
         watermark: it comes after the rows: timers fire up to it.
@@ -35,10 +36,24 @@ class BatchTime:
     watermark: int | None
     is_bounded: bool = False
     before_rows: int | None = None
+    _clocks: list[TtlClock] = field(default_factory=list, compare=False, repr=False)
+
+    def move_to(self, processing: int) -> None:
+        """In real-time mode, before each chunk."""
+        self.processing = processing
+        for clock in self._clocks:
+            clock.move_to(processing)
+
+    def clock(self, ttl: StateTtlConfig, cursor: Cursor) -> TtlClock:
+        """A clock that goes on with this time."""
+        self._clocks.append(TtlClock(ttl, self, cursor))
+        return self._clocks[-1]
 
 
 class TtlClock:
-    """Expiry under one configuration. Nothing changes within a micro-batch but the time of the row."""
+    """Expiry under one configuration. Within a micro-batch the time of the row changes, and in real-time mode the
+    clock.
+    """
 
     __slots__ = ("_cursor", "_is_event", "_ttl", "now")
 
@@ -50,6 +65,11 @@ class TtlClock:
         self.now = time.processing
         if self._is_event:
             self.now = BEFORE_ALL if time.watermark is None or time.is_bounded else time.watermark
+
+    def move_to(self, processing: int) -> None:
+        """It is that time now."""
+        if not self._is_event:
+            self.now = processing
 
     def expiry(self) -> int:
         """The expiry of a value that is written now."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from snapline.errors import InternalError
 from snapline.state.aggregate import reduce_of
-from snapline.state.cursor import BatchTime, Cursor, TtlClock
+from snapline.state.cursor import BatchTime, Cursor
 from snapline.state.descriptors import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -94,7 +94,7 @@ def _physical(spec: StateSpec, cache: Any, cursor: Cursor, time: BatchTime, key:
         if spec.kind == "value":
             return (ValueState if value.give is None else CopiedValueState)(cache, cursor, value)
         return ListState(cache, cursor, value) if spec.kind == "list" else MapState(cache, cursor, key, value)
-    clock = TtlClock(spec.ttl, time, cursor)
+    clock = time.clock(spec.ttl, cursor)
     if spec.kind == "value":
         return TtlValueState(cache, cursor, value, spec.ttl, clock)
     if spec.kind == "list":

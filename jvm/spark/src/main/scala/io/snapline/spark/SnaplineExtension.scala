@@ -1,7 +1,9 @@
 package io.snapline.spark
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.execution.streaming.snapline.rules.{BarrierRule, EvictionRule, StartRule, StateOnPath}
+import org.apache.spark.sql.execution.streaming.snapline.rules.{
+  BarrierRule, EvictionRule, RealTimeRule, StartRule, StateOnPath
+}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.snapline.AnyProviderRule
 
 import io.snapline.spark.settings.SparkLineCheck
@@ -16,6 +18,7 @@ class SnaplineExtension extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectPlannerStrategy(_ => KeyedProcessStrategy)
     extensions.injectHintResolutionRule(new StateOnPath(_))
+    extensions.injectHintResolutionRule(new RealTimeRule(_))
     extensions.injectCheckRule(new StartRule(_))
     extensions.injectCheckRule(_ => UniqueUids)
     extensions.injectColumnar(_ => BarrierRule)

@@ -16,6 +16,8 @@ import io.snapline.error.StateTooLarge
   *   entries of one list or map that are sent ahead
   * @param chunkBytes
   *   bytes of rows, and bytes of state, that travel together; what is larger by itself travels alone
+  * @param tickMillis
+  *   in real-time mode, from one end of an epoch to the next, and from one look at timers of the clock to the next
   */
 final case class WorkerLimits(
     maxKeys: Int,
@@ -23,7 +25,8 @@ final case class WorkerLimits(
     chunkRows: Int,
     arrowChunkRows: Int,
     maxPrefetch: Int,
-    chunkBytes: Long = WorkerLimits.MostBytes
+    chunkBytes: Long = WorkerLimits.MostBytes,
+    tickMillis: Long = WorkerLimits.DefaultTick
 )
 
 object WorkerLimits {
@@ -34,7 +37,10 @@ object WorkerLimits {
   val ArrowChunkRows: String = Prefix + "arrow.chunk-rows"
   val MaxPrefetch: String = Prefix + "max-prefetch"
 
-  private val names = Set(MaxKeys, MaxBytes, ChunkRows, ArrowChunkRows, MaxPrefetch)
+  val Tick: String = "spark.snapline.real-time.tick-ms"
+  private val DefaultTick = 100L
+
+  private val names = Set(MaxKeys, MaxBytes, ChunkRows, ArrowChunkRows, MaxPrefetch, Tick)
 
   /** Most bytes of one row, or of one value of a state. A frame is one array, and so is a column of Arrow, which
     * doubles as it grows.
@@ -57,7 +63,8 @@ object WorkerLimits {
       chunkRows = values.number(ChunkRows),
       arrowChunkRows = values.number(ArrowChunkRows),
       maxPrefetch = values.number(MaxPrefetch),
-      chunkBytes = math.min(arrowBytes, MostBytes)
+      chunkBytes = math.min(arrowBytes, MostBytes),
+      tickMillis = values.number(Tick).toLong
     )
   }
 }

@@ -8,7 +8,7 @@ import scala.util.Random
 
 import org.apache.arrow.memory.RootAllocator
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
@@ -48,8 +48,21 @@ class KeyedTaskSpec extends AnyFunSuite {
     None
   )
 
-  private def setup(batch: Long, watermark: Long, limits: WorkerLimits): TaskSetup =
-    TaskSetup(spec, input, Seq(0), output, batch, 0, Some(watermark), None, "UTC", streaming = true, limits, Nil)
+  private def setup(batch: Long, watermark: Long, limits: WorkerLimits, live: Boolean = false): TaskSetup = TaskSetup(
+    spec,
+    input,
+    Seq(0),
+    output,
+    batch,
+    0,
+    Some(watermark),
+    None,
+    "UTC",
+    streaming = true,
+    limits,
+    Nil,
+    live = live
+  )
 
   /** What a task is made of, but for its worker. */
   private final class Parts(store: StateStore, setup: TaskSetup, rows: Iterator[InternalRow]) {
@@ -111,7 +124,22 @@ class KeyedTaskSpec extends AnyFunSuite {
     store.iterator(Timers.family(Timers.EventTime)).map(p => (p.key.getLong(0), p.key.getStruct(1, 1).getLong(0))).toSet
   )
 
-  private def check(seed: Long): (Long, Int) = {
+  /** Rows that come one by one, at once or a little later, while ticks go by. */
+  private def brought(rows: Iterator[UnsafeRow], random: Random): LiveRows = {
+    val live = new LiveRows(1 + random.nextInt(4), 1 << 20)
+    val thread = new Thread(() => {
+      rows.foreach { row =>
+        if (random.nextInt(4) == 0) Thread.sleep(random.nextInt(3).toLong)
+        live.put(row.copy())
+      }
+      live.end(null)
+    })
+    thread.setDaemon(true)
+    thread.start()
+    live
+  }
+
+  private def check(seed: Long, live: Boolean): (Long, Int) = {
     val random = new Random(seed)
     val model = new KeyedModel
     var epochs = 0L
@@ -125,7 +153,8 @@ class KeyedTaskSpec extends AnyFunSuite {
           chunkRows = 1 + random.nextInt(8),
           arrowChunkRows = 1,
           maxPrefetch = random.nextInt(4),
-          chunkBytes = if (random.nextBoolean()) 1 + random.nextInt(400) else 1 << 20
+          chunkBytes = if (random.nextBoolean()) 1 + random.nextInt(400) else 1 << 20,
+          tickMillis = 1 + random.nextInt(5)
         )
         val keys = 1 + random.nextInt(12)
         val rows = Seq.fill(random.nextInt(60)) {
@@ -135,11 +164,9 @@ class KeyedTaskSpec extends AnyFunSuite {
         val store = provider.getStore(batch.toLong)
         try {
           val projection = UnsafeProjection.create(input.map(_.dataType).toArray)
-          val run = new Run(
-            store,
-            setup(batch.toLong, watermark, limits),
-            rows.iterator.map { case (k, n, t) => projection(InternalRow(k, n, t)) }
-          )
+          val raw = rows.iterator.map { case (k, n, t) => projection(InternalRow(k, n, t)) }
+          val source = if (live) brought(raw, new Random(seed)) else raw
+          val run = new Run(store, setup(batch.toLong, watermark, limits, live), source)
           val expected = model.run(rows, watermark)
           assert(run.out.groupBy(_._1) == expected, s"output of batch $batch, seed $seed")
           val (values, lists, maps, timers) = contents(store)
@@ -174,8 +201,14 @@ class KeyedTaskSpec extends AnyFunSuite {
 
   test("whatever the bounds and the order, state, timers and output are the model's") {
     val seeds = 0L until sys.props.getOrElse("snapline.test.seeds", "40").toLong
-    val (epochs, fetches) = seeds.map(check).unzip
+    val (epochs, fetches) = seeds.map(check(_, live = false)).unzip
     // The bounds were small enough to matter.
     assert(epochs.sum > seeds.size * 5 && fetches.sum > seeds.size)
+  }
+
+  test("so they are where rows come one by one while the micro-batch lasts") {
+    val seeds = 0L until sys.props.getOrElse("snapline.test.seeds", "40").toLong
+    val (epochs, _) = seeds.map(check(_, live = true)).unzip
+    assert(epochs.sum > seeds.size * 5)
   }
 }

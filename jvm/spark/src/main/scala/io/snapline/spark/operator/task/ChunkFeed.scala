@@ -47,7 +47,9 @@ final class ChunkFeed(
 
   override def writers: Seq[PartWriter] = Seq(rowWriter, keyWriter, timerWriter)
 
-  override def hasRows: Boolean = rows.hasNext
+  override def hasRows: Boolean = rows.isReady
+
+  override def live: Option[LiveRows] = rows.live
 
   override def taken: Long = takenRows
   private var takenRows = 0L
@@ -67,7 +69,7 @@ final class ChunkFeed(
     var count = 0
     var bytes = 0L
     var fits = true
-    while (fits && bytes < limits.chunkBytes && count < most && rows.hasNext && !full) {
+    while (fits && bytes < limits.chunkBytes && count < most && rows.isReady && !full) {
       val row = rows.head
       if (late.isLate(row)) {
         // It may wait for its turn in a side output.
@@ -98,7 +100,7 @@ final class ChunkFeed(
     rowWriter.flushFirst(kept, frame)
     addState(frame, kept)
     // Keys were numbered of which the worker is not told.
-    val end = setup.spec.arrow || kept < written || full || !rows.hasNext
+    val end = setup.spec.arrow || kept < written || full || rows.isOver
     (frame, Feed.meta(first, end), end)
   }
 
@@ -129,7 +131,7 @@ final class ChunkFeed(
   private def full: Boolean =
     (keys.size >= limits.maxKeys || sentBytes + held >= limits.maxBytes) && !(setup.spec.grouped && sameKey)
 
-  private def sameKey: Boolean = rows.hasNext && keys.size > 0 && keyOf(rows.head) == keys(keys.size - 1)
+  private def sameKey: Boolean = rows.isReady && keys.size > 0 && keyOf(rows.head) == keys(keys.size - 1)
 
   override def timers(round: Timers.Round, due: (Long, Long)): (FrameBuilder, JObject, Timers.Round) = {
     val row = new GenericInternalRow(3)

@@ -12,7 +12,11 @@ import io.snapline.spark.operator.state.Timers
 trait Feed {
   def writers: Seq[PartWriter]
 
+  /** Whether a row is there now: of live rows more may come. */
   def hasRows: Boolean
+
+  /** The rows, where they come one by one while the micro-batch lasts. */
+  def live: Option[LiveRows] = None
 
   /** Rows that were taken from the source. */
   def taken: Long

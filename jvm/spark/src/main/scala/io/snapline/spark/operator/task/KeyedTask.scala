@@ -46,7 +46,7 @@ final class KeyedTask(
   })
 
   private val dueEvent = setup.watermark.getOrElse(Long.MinValue)
-  private val dueProcessing = setup.dueProcessingTime
+  private val pulse = feed.live.map(new Pulse(_, setup.limits.tickMillis))
 
   private var phase: Phase = Rows
   private var emitted: java.util.Iterator[InternalRow] = java.util.Collections.emptyIterator()
@@ -117,26 +117,47 @@ final class KeyedTask(
   /** Sends what may be sent now. While an epoch ends nothing may: the store must not be read before the changes are in
     * it.
     */
-  private def send(): Unit =
-    while (!epochEnding && underWay < Window && phase != Ending) phase match {
+  private def send(): Unit = {
+    var goesOn = true
+    while (goesOn && !epochEnding && underWay < Window && phase != Ending) phase match {
+      case Rows if pulse.exists(_.isDue) => tick(pulse.get)
+      case Rows if pulse.exists(_.isIdle) =>
+        // With something under way the worker's answer is what comes next.
+        goesOn = underWay == 0
+        if (goesOn) pulse.get.await()
       case Rows if stopped || feed.hasRows && feed.mayStop && limit.next(1) == 0 => stop()
       case Rows if feed.hasRows =>
         val (frame, meta, end) = feed.next(limit)
         rowChunks += 1
         ship(frame, meta, end)
       case Rows if limit.waitsAtEnd => stop()
+      case Rows if pulse.isDefined && feed.epochIsOpen => endEpoch()
       case Rows => phase = Firing
       case Firing => if (setup.spec.keyed && setup.firesTimers) fire() else finish()
       case Ending => ()
     }
+  }
+
+  /** The worker's changes go to the store, which has little to do at the batch's end then. Timers of the clock fire,
+    * whether or not rows come.
+    */
+  private def tick(pulse: Pulse): Unit =
+    if (feed.epochIsOpen) endEpoch()
+    else {
+      val due = setup.dueProcessingTime
+      val round = timers.take(Timers.ProcessingTime, due, setup.limits.chunkRows)
+      if (round.isEmpty) pulse.passed() else fire(round, due)
+    }
+
+  private def endEpoch(): Unit = {
+    val (frame, meta) = feed.last()
+    ship(frame, meta, end = true)
+  }
 
   /** Rows that the worker holds come back first. */
   private def stop(): Unit = {
     stopped = true
-    if (feed.epochIsOpen) {
-      val (frame, meta) = feed.last()
-      ship(frame, meta, end = true)
-    } else finish()
+    if (feed.epochIsOpen) endEpoch() else finish()
   }
 
   /** A round of timers, those of event time first; a callback may make one of either kind due, so that rounds go on
@@ -144,18 +165,19 @@ final class KeyedTask(
     */
   private def fire(): Unit = {
     val event = timers.take(Timers.EventTime, dueEvent, setup.limits.chunkRows)
-    val round =
-      if (event.isEmpty) timers.take(Timers.ProcessingTime, dueProcessing, setup.limits.chunkRows) else event
-    if (round.isEmpty) finish()
-    else {
-      val (frame, meta, sent) = feed.timers(round, (dueEvent, dueProcessing))
-      timers.giveBack(round, sent.timers.length)
-      ship(frame, meta, end = true)
-    }
+    val due = setup.dueProcessingTime
+    val round = if (event.isEmpty) timers.take(Timers.ProcessingTime, due, setup.limits.chunkRows) else event
+    if (round.isEmpty) finish() else fire(round, due)
+  }
+
+  private def fire(round: Timers.Round, dueProcessing: Long): Unit = {
+    val (frame, meta, sent) = feed.timers(round, (dueEvent, dueProcessing))
+    timers.giveBack(round, sent.timers.length)
+    ship(frame, meta, end = true)
   }
 
   private def ship(frame: FrameBuilder, meta: JObject, end: Boolean): Unit = {
-    link.send(frame.build(meta))
+    link.send(frame.build(pulse.fold(meta)(_ => meta ~ ("now_ms" -> System.currentTimeMillis()))))
     underWay += 1
     epochEnding = end
   }

@@ -12,7 +12,21 @@ final class RowSource(source: Iterator[InternalRow]) extends Iterator[InternalRo
   private val back = mutable.Queue.empty[InternalRow]
   private var first: InternalRow = _
 
-  override def hasNext: Boolean = first != null || back.nonEmpty || source.hasNext
+  /** Where rows come one by one, and may be long in coming. */
+  val live: Option[LiveRows] = source match {
+    case rows: LiveRows => Some(rows)
+    case _ => None
+  }
+
+  override def hasNext: Boolean = holdsOne || source.hasNext
+
+  /** Whether a row is there without waiting for it. */
+  def isReady: Boolean = holdsOne || live.fold(source.hasNext)(_.isReady)
+
+  /** Whether no row is there, and none comes. */
+  def isOver: Boolean = !holdsOne && live.fold(!source.hasNext)(_.isOver)
+
+  private def holdsOne: Boolean = first != null || back.nonEmpty
 
   /** The next row, which stays. */
   def head: InternalRow = {

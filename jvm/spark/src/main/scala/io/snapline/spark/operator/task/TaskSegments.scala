@@ -75,7 +75,8 @@ final class TaskSegments(
         val todo = if (isOwn) ownRows else channel.read(segment)
         // A broadcast stream has no part in what waits: a query with one is aligned.
         val toAll = if (isOwn) broadcast else BroadcastRows.None
-        if (todo.hasNext || !toAll.isEmpty || runtime.hasDueTimers(of) || runtime.isFirst) {
+        // Live rows are not waited for before the worker is there.
+        if (setup.live || todo.hasNext || !toAll.isEmpty || runtime.hasDueTimers(of) || runtime.isFirst) {
           val rule = if (isOwn && cuts.again.isEmpty) late else LateRule.None
           task = runtime.run(of, todo, toAll, rule, limit, isLast = isOwn, lateOutput)
         } else if (limit.waitsAtEnd) stop(segment, 0, Iterator.empty)

@@ -25,6 +25,8 @@ import org.apache.spark.sql.execution.streaming.state.snapline.GroupingKeys
   *   ms; the one that came before the rows, up to which the micro-batch before has fired timers. None without one
   * @param firesTimers
   *   whether timers that are due fire after the rows; they do not after the rows of an initial state
+  * @param live
+  *   whether rows come one by one while the micro-batch lasts (docs/notes/021-real-time.md)
   */
 final case class TaskSetup(
     spec: KeyedSpec,
@@ -41,7 +43,8 @@ final case class TaskSetup(
     histories: Seq[SchemaHistory],
     partitions: Int = 1,
     rowsWatermark: Option[Long] = None,
-    firesTimers: Boolean = true
+    firesTimers: Boolean = true,
+    live: Boolean = false
 ) {
   val key: StructType = if (spec.keyed) fields(keyOrdinals.map(input)) else TaskSetup.subtask
 
@@ -54,7 +57,8 @@ final case class TaskSetup(
     StructType(attributes.map(a => StructField(a.name, a.dataType, a.nullable)))
 
   /** Timers in processing time are due up to here; all of them at the end of bounded input. */
-  def dueProcessingTime: Long = if (streaming) batchTime else Long.MaxValue
+  def dueProcessingTime: Long =
+    if (live) System.currentTimeMillis() else if (streaming) batchTime else Long.MaxValue
 
   def inputSchema: StructType = fields(input)
 

@@ -57,6 +57,9 @@ private[snapline] class KeyedProcessExec(
       initialState
     )
     with KeyedOperator {
+  // That line's real-time mode has no state.
+  override def isLive: Boolean = false
+
   override def copy(
       keyDeserializer: Expression,
       valueDeserializer: Expression,

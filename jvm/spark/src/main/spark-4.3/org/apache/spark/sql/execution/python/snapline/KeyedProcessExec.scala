@@ -7,7 +7,9 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOpera
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
 
-/** The keyed operator as a node of a plan. The fields are Spark's, in Spark's order, because Spark rebuilds a node from them. */
+/** The keyed operator as a node of a plan. The fields are Spark's, in Spark's order, because Spark rebuilds a node from
+  * them.
+  */
 private[snapline] class KeyedProcessExec(
     keyDeserializer: Expression,
     valueDeserializer: Expression,
@@ -57,6 +59,8 @@ private[snapline] class KeyedProcessExec(
       initialState
     )
     with KeyedOperator {
+  override def isLive: Boolean = isRealTimeMode
+
   override def copy(
       keyDeserializer: Expression,
       valueDeserializer: Expression,

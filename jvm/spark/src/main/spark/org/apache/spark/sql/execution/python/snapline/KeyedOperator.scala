@@ -34,6 +34,9 @@ import org.apache.spark.util.LongAccumulator
 private[snapline] trait KeyedOperator extends TransformWithStateExec {
   def function: KeyedFunction
 
+  /** Whether rows come while the micro-batch lasts: Spark's real-time mode. */
+  def isLive: Boolean
+
   private def spec: KeyedSpec = function.spec
   private def keySchema: StructType =
     if (spec.keyed) DataTypeUtils.fromAttributes(groupingAttributes) else TaskSetup.subtask

@@ -59,9 +59,10 @@ private[snapline] final class KeyedRun(
     val runtime = runtimeOf(operator.function, setup, store, counts)
     val stopsWithin = setup.spec.mode == KeyedSpec.Element
     val cuts =
-      if (!setup.streaming) Cuts.Never
+      if (!setup.streaming || setup.live) Cuts.Never
       else TaskCuts.of(store, runtime.waiting, setup.batchId, setup.batchTime, stopsWithin, context)
-    val task = runtime.open(rows, broadcast, lateRule(late), late, cuts)
+    val input = if (setup.live) LiveReader.start(rows, setup.inputSchema, setup.limits, context) else rows
+    val task = runtime.open(input, broadcast, lateRule(late), late, cuts)
     val emitted = operator.longMetric("numOutputRows")
     CompletionIterator[InternalRow, Iterator[InternalRow]](
       task, {
@@ -178,7 +179,8 @@ private object KeyedRun {
       WorkerLimits.read(name => Option(conf.getConfString(name, null)), conf.arrowMaxBytesPerBatch),
       plan.histories,
       plan.getStateInfo.numPartitions,
-      if (plan.isStreaming && eventTime.isDefined) plan.eventTimeWatermarkForLateEvents else None
+      if (plan.isStreaming && eventTime.isDefined) plan.eventTimeWatermarkForLateEvents else None,
+      live = plan.isLive
     )
   }
 }

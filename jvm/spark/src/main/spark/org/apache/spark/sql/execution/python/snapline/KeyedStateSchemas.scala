@@ -89,11 +89,15 @@ private[snapline] object KeyedStateSchemas {
       batchId: Long
   ): Option[OperatorStateMetadataV2] = {
     val operator = new Path(info.checkpointLocation, info.operatorId.toString)
+    def read(batch: Long): Option[OperatorStateMetadata] =
+      OperatorStateMetadataReader.createReader(operator, hadoopConf, 2, batch).read()
     val found =
-      try OperatorStateMetadataReader.createReader(operator, hadoopConf, 2, batchId).read()
+      try read(batchId)
       catch {
         // The first run of a query has none.
         case NonFatal(_) if batchId == 0 => None
+        // In real-time mode the offsets of a batch, without which nothing is read, are written at its end.
+        case NonFatal(_) => read(batchId - 1)
       }
     found.map(here(_, info)).collect { case v2: OperatorStateMetadataV2 => v2 }
   }

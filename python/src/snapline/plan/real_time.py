@@ -1,0 +1,154 @@
+"""Spark's real-time mode: a query that cannot run in it is refused before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from snapline._version import __spark_line__
+from snapline.errors import InvalidConfiguration
+from snapline.plan.logical_plan import Plan, WriterSettings
+from snapline.plan.obstacles import INITIAL
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from snapline.settings.checkpoint_config import CheckpointConfig
+
+TRIGGER = "RealTimeTrigger"
+#: The first line of Spark that keeps state in real-time mode.
+_FIRST_LINE = (4, 3)
+
+_SINKS = {"console", "foreach", "kafka", "memory"}
+#: Logical nodes of the physical ones on Spark's own list; ours stand beside them.
+_NODES = {
+    "Aggregate",
+    "Deduplicate",
+    "DeserializeToObject",
+    "EventTimeWatermark",
+    "Expand",
+    "Filter",
+    "Generate",
+    "KeyedProcess",
+    "LocalRelation",
+    "MapElements",
+    "MapPartitions",
+    "Project",
+    "Repartition",
+    "RepartitionByExpression",
+    "SerializeFromObject",
+    "StreamingRelation",
+    "StreamingRelationV2",
+    "SubqueryAlias",
+    "TransformWithState",
+    "Union",
+    "UpdateEventTimeWatermarkColumn",
+}
+_KAFKA_TOPICS = ("assign", "subscribe", "subscribepattern")
+
+
+def check_real_time(writer: DataStreamWriter, config: CheckpointConfig) -> None:
+    """Refuses a query that cannot run in real-time mode, before anything is written.
+
+    Raises:
+        InvalidConfiguration: every reason is named.
+    """
+    if tuple(map(int, __spark_line__.split("."))) < _FIRST_LINE:
+        raise InvalidConfiguration(
+            "trigger(realTime=…) with a keyed function needs Spark 4.3.",
+            "use pyspark 4.3 and the Snapline for it; or trigger(processingTime=…).",
+        )
+    settings = WriterSettings.of(writer)
+    found = [*_of_writer(settings), *_of_config(config), *dict.fromkeys(_of_plan(Plan.of(writer._df)))]
+    if found:
+        raise InvalidConfiguration(
+            f"trigger(realTime=…) does not fit this query: {'; '.join(found)}.",
+            "mend that, or use trigger(processingTime=…).",
+        )
+    _check_slots(writer)
+
+
+def _of_writer(writer: WriterSettings) -> Iterator[str]:
+    if writer.output_mode.lower() != "update":
+        yield f'its output mode is {writer.output_mode.lower()}: set outputMode("update")'
+    if writer.is_exactly_once:
+        yield (
+            "an exactly-once sink needs micro-batches that have the same rows when they run again, and a real-time one "
+            "begins anew with other rows"
+        )
+    elif writer.format.lower() not in _SINKS:
+        yield f"the sink {writer.format} does not write rows as they come: use Kafka, foreach, console or memory"
+
+
+def _of_config(config: CheckpointConfig) -> Iterator[str]:
+    if config.takes_checkpoints:
+        yield "checkpoints have an interval: leave it out, for the state is durable at the end of each micro-batch"
+    if config.unaligned:
+        yield "unaligned=True cuts micro-batches that take too long"
+
+
+def _of_plan(node: Plan) -> Iterator[str]:
+    if not node.is_streaming:
+        return
+    if node.name == INITIAL:
+        yield f"{node.text} has an initial state, which Spark reads through a shuffle of another kind"
+    elif node.name == "KeyedConnect":
+        yield f"{node.text} has a broadcast stream, which has to be whole before the rows"
+    elif node.name == "KeyedProcess":
+        yield from _of_function(node)
+    elif node.name == "Join" and not all(child.is_streaming for child in node.children):
+        pass
+    elif node.name not in _NODES:
+        yield f"{node.text} is not among the operators of real-time mode"
+    for child in node.children:
+        yield from _of_plan(child)
+
+
+def _of_function(node: Plan) -> Iterator[str]:
+    spec = node.node.function().spec()
+    if not spec.keyed():
+        yield f"{node.text} has no keys: its partitions would read one after another"
+    if node.has_order:
+        yield f"{node.text} has order_by, for which a micro-batch has to be whole"
+    if spec.grouped():
+        yield f"{node.text} gets the rows of a key together (process_batch), for which a micro-batch has to be whole"
+    if not spec.operatorStates().isEmpty():
+        yield f"{node.text} has operator state"
+
+
+def _check_slots(writer: DataStreamWriter) -> None:
+    """All tasks of a micro-batch run at once, for as long as it lasts."""
+    session = writer._df.sparkSession
+    cores = session.sparkContext.defaultParallelism
+    state = int(str(session.conf.get("spark.sql.shuffle.partitions")))
+    sources = sum(_partitions(session, node) for node in _sources(Plan.of(writer._df)))
+    wanted = sources + state * _shuffles(Plan.of(writer._df))
+    if wanted > cores:
+        raise InvalidConfiguration(
+            f"trigger(realTime=…) runs all tasks at once, {sources} of the sources and {wanted - sources} of state; "
+            f"there are {cores} cores: {wanted - cores} are missing.",
+            "set spark.sql.shuffle.partitions to fewer, or give the application more cores.",
+        )
+
+
+def _shuffles(node: Plan) -> int:
+    own = node.is_streaming and node.name in ("Aggregate", "Deduplicate", "KeyedProcess", "TransformWithState")
+    return own + sum(map(_shuffles, node.children))
+
+
+def _sources(node: Plan) -> Iterator[Plan]:
+    if node.source is not None:
+        yield node
+    for child in node.children:
+        yield from _sources(child)
+
+
+def _partitions(session: SparkSession, node: Plan) -> int:
+    """The partitions that a source has now; 1 where only Spark will know."""
+    assert node.source is not None
+    options: Mapping[str, str] = node.source.options
+    if not any(name in options for name in _KAFKA_TOPICS):
+        return 1
+    wanted = {name: text for name, text in options.items() if name in _KAFKA_TOPICS or name.startswith("kafka.")}
+    return int(session.read.format("kafka").options(**wanted).load().rdd.getNumPartitions())

@@ -1,0 +1,55 @@
+"""Starts a query in Spark's real-time mode, which by itself lets neither our store in nor our operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from snapline.jar import PROVIDER_CLASS
+from snapline.java_api import frame_with, java_session_internals
+from snapline.plan.logical_plan import WriterSettings, set_field
+from snapline.plan.real_time import TRIGGER
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+# Taken by the jar's RealTimeRule, which sets the store when Spark has looked.
+_PROVIDER_BEHIND_CHECK = "spark.snapline.real-time.provider"
+# The whole check of Spark; plan.real_time has made it, with our operator on the list.
+_CHECK = "spark.sql.streaming.realTimeMode.allowlistCheck"
+
+
+def give_own_session(writer: DataStreamWriter) -> None:
+    """A session for this query alone, in which Spark does not look at the operators: no other query sees that.
+
+    Listeners of queries that the user's session has now are told of this query too.
+    """
+    before: Any = writer._df.sparkSession
+    frame = frame_with(writer._df, {_CHECK: "false"})
+    own: Any = frame.sparkSession
+    for listener in before._jsparkSession.streams().listListeners():
+        own._jsparkSession.streams().addListener(listener)
+    java: Any = writer._jwrite
+    set_field(java, "ds", frame._jdf)
+    writer._df = frame
+    writer._spark = own
+    # Spark takes a plan with a keyed function for one without state.
+    writer.option("asyncProgressTrackingEnabled", "false")
+
+
+def show_table(parent: SparkSession, writer: DataStreamWriter) -> None:
+    """The table of the sink `memory` in the session that the user has, after each start: Spark makes a new one then."""
+    settings = WriterSettings.of(writer)
+    name = settings.options.get("queryname")
+    if settings.trigger == TRIGGER and settings.format.lower() == "memory" and name is not None:
+        made = writer._df.sparkSession.table(name)
+        java_session_internals(parent).under(parent._jsparkSession, made._jdf).createOrReplaceTempView(name)
+
+
+def start_of(writer: DataStreamWriter) -> Mapping[str, str | None]:
+    """Settings for the moment in which the query of this writer starts; None: unset."""
+    if WriterSettings.of(writer).trigger != TRIGGER:
+        return {}
+    return {_PROVIDER: None, _PROVIDER_BEHIND_CHECK: PROVIDER_CLASS}
