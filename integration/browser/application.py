@@ -30,7 +30,8 @@ PARTITIONS = 3
 class Orders:
     """A query with two stateful operators, fed by hand: one batch a call."""
 
-    def __init__(self, spark: SparkSession, room: Path, name: str) -> None:
+    def __init__(self, spark: SparkSession, room: Path, name: str, once: bool = False) -> None:
+        """`once`: into a table that has each row once."""
         self._input, self.checkpoint = room / "in", room / "checkpoint"
         self._input.mkdir(parents=True)
         self._written = 0
@@ -39,6 +40,9 @@ class Orders:
         counts = rows.dropDuplicates(["shop", "id"]).groupBy("shop").count()
         writer = counts.writeStream.queryName(name).outputMode("update").format("noop")
         self._writer = writer.option("checkpointLocation", str(self.checkpoint))
+        if once:
+            url = f"jdbc:derby:{room / 'database'};create=true"
+            self._writer = snapline.exactly_once(self._writer, name="per shop").jdbc(url, "counts")
         self.start()
 
     def _write(self) -> None:

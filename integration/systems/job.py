@@ -80,7 +80,10 @@ def results(session: SparkSession, orders: Orders) -> DataFrame:
         rows = reader.format("kafka").load().select(value).select("row.*")
     else:
         rows = reader.schema(ROW).format(orders.source).load()
-    return snapline.key_by(rows, "k").order_by("seq").process(Running(0.003 if orders.budget else 0), RESULT)
+    keyed = snapline.key_by(rows, "k")
+    # A partition of Kafka has a key's rows in their order, and in real-time mode there is no batch to sort.
+    in_order = keyed if orders.real_time else keyed.order_by("seq")
+    return in_order.process(Running(0.003 if orders.budget else 0), RESULT)
 
 
 def writer(session: SparkSession, orders: Orders) -> Any:
@@ -90,6 +93,8 @@ def writer(session: SparkSession, orders: Orders) -> Any:
     writer = found.writeStream.outputMode("append").option("checkpointLocation", orders.checkpoint)
     if orders.ends:
         writer = writer.trigger(availableNow=True)
+    elif orders.real_time:
+        writer = writer.outputMode("update").trigger(realTime=orders.real_time)
     if orders.sink == "batches":
         return writer.foreachBatch(write_batch_file(Path(orders.sink_options["folder"])))
     if orders.sink == "postgres":

@@ -11,8 +11,10 @@ from .broker import VERSION
 def kafka_jars() -> list[str]:
     """Paths, for `spark.jars`."""
     provider = f"org.apache.spark:spark-token-provider-kafka-0-10_{SCALA}"
+    connector = f"org.apache.spark:spark-sql-kafka-0-10_{SCALA}"
     found = [
-        jar(f"org.apache.spark:spark-sql-kafka-0-10_{SCALA}:{pyspark.__version__}"),
+        # That of the line before works on one that has none of its own there.
+        first_of(f"{connector}:{version}" for version in (pyspark.__version__, "4.2.0")),
         first_of(f"{provider}:{version}" for version in (pyspark.__version__, "4.1.0-preview1")),
         jar(f"org.apache.kafka:kafka-clients:{VERSION}"),
         jar("org.apache.commons:commons-pool2:2.13.1"),

@@ -21,6 +21,7 @@ class Orders:
         restarts: how often the query starts again by itself.
         budget: of a batch in seconds, after which it is cut (`docs/unaligned.md`); its rows take 3 ms each.
             None: no batch is cut.
+        real_time: the trigger's time in Spark's real-time mode; None: micro-batches.
         conf: of the session.
     """
 
@@ -36,6 +37,7 @@ class Orders:
     ends: bool = False
     restarts: int = 0
     budget: float | None = None
+    real_time: str | None = None
     tolerable_failures: int = 0
     master: str = "local[2]"
     conf: Mapping[str, str] = field(default_factory=dict)

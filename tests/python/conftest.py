@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes is the machine's affair.
+settings.register_profile("snapline", deadline=None)
+settings.load_profile("snapline")
 
 HERE = Path(__file__).parent
 LONG_TESTS = HERE / "long_tests.txt"

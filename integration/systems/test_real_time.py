@@ -1,0 +1,78 @@
+"""Spark's real-time mode from Kafka to Kafka: drivers are killed in the middle of micro-batches. It needs Spark 4.3.
+
+SNAPLINE_REAL_TIME_KILLS: how many drivers are killed (4).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from snapline._version import __spark_line__
+
+from ..drill.lives import SEED
+from ..drill.tally import Tally
+from .broker import Broker
+from .feeds import TopicFeed
+from .files_query import make_orders
+from .kafka_jars import kafka_jars
+from .life import Lives
+from .rows import make_rows
+
+KILLS = int(os.environ.get("SNAPLINE_REAL_TIME_KILLS", "4"))
+PARTITIONS = 3
+ROWS = 40
+
+pytestmark = pytest.mark.skipif(__spark_line__ == "4.2", reason="real-time mode keeps state from Spark 4.3 on")
+
+
+def test_killed_drivers(broker: Broker, tmp_path: Path, tally: Tally) -> None:
+    """Each row comes out with the count and sum of its key; one that comes again comes with the same ones. Other lives
+    run in micro-batches, on the same checkpoint folder."""
+    for direction in ("in", "out"):
+        broker.make_topic(f"live-{direction}", PARTITIONS)
+    kafka = {"kafka.bootstrap.servers": broker.address}
+    orders = make_orders(
+        tmp_path,
+        str(tmp_path / "checkpoint"),
+        source="kafka",
+        source_options={**kafka, "subscribe": "live-in", "startingOffsets": "earliest"},
+        sink="kafka",
+        sink_options={**kafka, "topic": "live-out"},
+        format=2,
+        jars=kafka_jars(),
+        real_time="2 seconds",
+        master="local[8]",
+        conf={
+            "spark.sql.streaming.realTimeMode.minBatchDuration": "1000",
+            "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
+        },
+    )
+    lives = Lives(tmp_path, [], orders, tally)
+    feed = TopicFeed(broker, "live-in")
+    chance = random.Random(SEED)
+    for number in range(KILLS):
+        with lives.start() as life:
+            life.wait_for("\nstarted\n")
+            for _ in range(chance.randint(1, 4)):
+                rows = make_rows(ROWS, len(lives.rows))
+                feed.send(rows)
+                lives.rows += rows
+                time.sleep(chance.uniform(0, 2))
+            if number == 0:
+                # Spark begins with micro-batches in no folder whose first batch has left state and no offsets.
+                life.wait_for("\nbatch 0\n")
+            time.sleep(chance.uniform(0, 3))
+            assert life.running, f"seed {SEED}: {life.complaint}"
+        tally.kills += 1
+        lives.faults += 1
+    lives.end()
+    found = Counter(tuple(json.loads(value).values()) for value in broker.read("live-out"))
+    lives.check(found)
+    print(f"{KILLS} kills, {len(found)} rows, {found.total() - len(found)} of them came again")
