@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import snapline
-from snapline_bench import pyflink, venv
+from snapline_bench import cpu, pyflink, venv
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.outside import Target, kafka
@@ -54,6 +54,7 @@ FIGURES = {
     "p50_ms": "until a row is seen: p50 ms",
     "p99_ms": "p99 ms",
     "max_ms": "max ms",
+    "others": "other load, cores",
 }
 GOALS = [
     Goal("p50_ms", Part.WHOLE, FLINK, 0.2),
@@ -204,7 +205,9 @@ def measure(job: Job) -> Result:
                 time.sleep(sizes.warm_up)
                 first = len(traffic.sent)
                 measured = range(first, first + sizes.rate * sizes.seconds)
+                before = cpu.read()
                 time.sleep(sizes.seconds)
+                others = cpu.read().since(before).others
                 traffic.wait_for(measured)
             finally:
                 traffic.over.set()
@@ -214,4 +217,4 @@ def measure(job: Job) -> Result:
             raise SystemExit(f"{traffic.twice} rows were seen twice")
     times = np.array([traffic.seen[number] - traffic.sent[number] for number in measured]) * 1000
     p50, p99 = np.percentile(times, [50, 99])
-    return {"figures": {"p50_ms": p50, "p99_ms": p99, "max_ms": times.max()}, "batches": []}
+    return {"figures": {"p50_ms": p50, "p99_ms": p99, "max_ms": times.max(), "others": others}, "batches": []}
