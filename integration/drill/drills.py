@@ -36,7 +36,7 @@ DRILLS = (
     Drill("full-disk", (f"{HERE}/test_full_disk.py",)),
     Drill("clock", (f"{HERE}/test_clock_jumps.py",)),
     Drill("kafka", (f"{SYSTEMS}/test_kafka.py",)),
-    Drill("exactly-once-killed", (f"{SYSTEMS}/test_exactly_once_killed.py",), kills=40),
+    Drill("exactly-once-killed", (f"{SYSTEMS}/test_exactly_once_killed.py",)),
     Drill("hdfs", (f"{SYSTEMS}/test_hdfs.py",)),
     Drill("s3", (f"{SYSTEMS}/test_s3.py",)),
     Drill("postgres", (f"{SYSTEMS}/test_postgres.py",)),

@@ -14,7 +14,6 @@ from ..drill.lives import SEED
 from .feeds import Feed
 from .life import Lives, Server
 from .process import Process
-from .rows import make_rows
 
 ROWS_A_BATCH = 25
 WITHOUT_PROGRESS = 60.0
@@ -79,9 +78,7 @@ class Harm:
 
     def _give(self, batches: int) -> None:
         for _ in range(batches):
-            rows = make_rows(ROWS_A_BATCH, len(self._lives.rows))
-            self._feed.send(rows)
-            self._lives.rows += rows
+            self._lives.give(self._feed, ROWS_A_BATCH)
 
     def _wait(self, life: Process, batches: int) -> None:
         deadline = time.monotonic() + WITHOUT_PROGRESS

@@ -14,9 +14,10 @@ from typing import Any, Protocol
 
 from ..drill.lives import SEED
 from ..drill.tally import Tally
+from .feeds import Feed
 from .orders import Orders
 from .process import Process
-from .rows import Row, final_state, results
+from .rows import Row, final_state, make_rows, results
 
 JOB = (sys.executable, "-m", "integration.systems.job")
 
@@ -67,6 +68,12 @@ class Lives:
     def move(self, checkpoint: str) -> None:
         """From now on they have this folder, which a command made of the one before."""
         self.orders = replace(self.orders, checkpoint=checkpoint)
+
+    def give(self, feed: Feed, rows: int) -> None:
+        """So many more, to be read and to come out."""
+        more = make_rows(rows, len(self.rows))
+        feed.send(more)
+        self.rows += more
 
     def kill_one(self, batches: int) -> None:
         """SIGKILL to the driver, some moments after so many batches of its own."""

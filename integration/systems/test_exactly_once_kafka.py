@@ -29,6 +29,15 @@ KILLS = int(os.environ.get("SNAPLINE_SINK_KILLS", "4"))
 ROWS_OF_A_LIFE = 150
 """So many that no life takes all of them in."""
 PARTITIONS = 3
+COPIES = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "20ms",
+    "spark.speculation.minTaskRuntime": "0ms",
+    "spark.speculation.multiplier": "1.01",
+    "spark.speculation.quantile": "0.1",
+    "spark.excludeOnFailure.enabled": "false",
+}
+"""Tasks that are the least bit slow have copies elsewhere."""
 MODES = [
     pytest.param({"interval": None, "format": 1}, id="every-batch-1"),
     pytest.param({"interval": None, "format": 2}, id="every-batch-2"),
@@ -81,15 +90,7 @@ def test_killed_drivers(
 def test_killed_executors_and_copies_of_tasks(broker: Broker, tmp_path: Path, tally: Tally) -> None:
     """Executors die in the middle of batches, and slow tasks have copies elsewhere: attempts of one partition meet."""
     name = "executors"
-    conf = {
-        "spark.speculation": "true",
-        "spark.speculation.interval": "20ms",
-        "spark.speculation.minTaskRuntime": "0ms",
-        "spark.speculation.multiplier": "1.01",
-        "spark.speculation.quantile": "0.1",
-        "spark.task.maxFailures": "20",
-        "spark.excludeOnFailure.enabled": "false",
-    }
+    conf = {**COPIES, "spark.task.maxFailures": "20"}
     lives = make_lives(tally, tmp_path, broker, name, 600, master="local-cluster[3,1,1024]", conf=conf)
     chance = random.Random(SEED)
     with lives.start() as life:

@@ -20,7 +20,7 @@ from .harm import Harm
 from .kafka_jars import kafka_jars
 from .life import Lives
 from .postgres import Postgres
-from .test_exactly_once_kafka import KILLS, PARTITIONS, check_topic
+from .test_exactly_once_kafka import COPIES, KILLS, PARTITIONS, check_topic
 from .test_exactly_once_postgres import check_table
 
 RESTARTS = 10_000
@@ -28,13 +28,8 @@ RESTARTS = 10_000
 CLUSTER = {
     "master": "local-cluster[2,1,1024]",
     "conf": {
-        "spark.speculation": "true",
-        "spark.speculation.interval": "20ms",
-        "spark.speculation.minTaskRuntime": "0ms",
-        "spark.speculation.multiplier": "1.01",
-        "spark.speculation.quantile": "0.1",
+        **COPIES,
         "spark.task.maxFailures": "4",
-        "spark.excludeOnFailure.enabled": "false",
         "spark.executor.extraJavaOptions": f"-XX:+UseSerialGC {os.environ.get('SPARK_SUBMIT_OPTS', '')}",
     },
 }

@@ -14,7 +14,6 @@ from .feeds import FolderFeed
 from .files_query import make_lives, make_orders
 from .kafka_jars import kafka_jars
 from .life import Lives
-from .rows import make_rows
 from .test_exactly_once_kafka import PARTITIONS, check_topic
 
 
@@ -100,9 +99,7 @@ def test_other_partitions_under_the_same_id(broker: Broker, tmp_path: Path, tall
 
     def send(files: int) -> None:
         for _ in range(files):
-            rows = make_rows(20, len(lives.rows))
-            feed.send(rows)
-            lives.rows += rows
+            lives.give(feed, 20)
 
     for parallelism in (3, 1, 4):
         send(8)

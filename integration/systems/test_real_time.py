@@ -23,7 +23,6 @@ from .feeds import TopicFeed
 from .files_query import make_orders
 from .kafka_jars import kafka_jars
 from .life import Lives
-from .rows import make_rows
 
 KILLS = int(os.environ.get("SNAPLINE_REAL_TIME_KILLS", "4"))
 PARTITIONS = 3
@@ -61,9 +60,7 @@ def test_killed_drivers(broker: Broker, tmp_path: Path, tally: Tally) -> None:
         with lives.start() as life:
             life.wait_for("\nstarted\n")
             for _ in range(chance.randint(1, 4)):
-                rows = make_rows(ROWS, len(lives.rows))
-                feed.send(rows)
-                lives.rows += rows
+                lives.give(feed, ROWS)
                 time.sleep(chance.uniform(0, 2))
             if number == 0:
                 # Spark begins with micro-batches in no folder whose first batch has left state and no offsets.

@@ -11,6 +11,9 @@ from snapline.plan.logical_plan import Plan, WriterSettings
 INITIAL = "KeyedInitial"
 KEYED = ("KeyedConnect", INITIAL, "KeyedProcess")
 
+#: The trigger of Spark's real-time mode.
+REAL_TIME = "RealTimeTrigger"
+
 # Spark calls them non-deterministic, and they follow from the input alone.
 REPLAYABLE = {"InputFileName", "InputFileBlockStart", "InputFileBlockLength"}
 
@@ -143,7 +146,7 @@ def of_expression(name: str, text: str) -> Obstacle:
 
 def of_writer(writer: WriterSettings) -> Iterator[Obstacle]:
     """How the query is started."""
-    if writer.trigger in ("ContinuousTrigger", "RealTimeTrigger"):
+    if writer.trigger in ("ContinuousTrigger", REAL_TIME):
         yield Obstacle(
             f"{writer.trigger}: its batches end at no offsets that are known before",
             "use trigger(processingTime=...) or trigger(availableNow=True)",

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from snapline.settings.checkpoint_config import CheckpointConfig
 
-TRIGGER = "RealTimeTrigger"
 #: The first line of Spark that keeps state in real-time mode.
 _FIRST_LINE = (4, 3)
 
@@ -59,14 +58,14 @@ def check_real_time(writer: DataStreamWriter, config: CheckpointConfig) -> None:
             "trigger(realTime=…) with a keyed function needs Spark 4.3.",
             "use pyspark 4.3 and the Snapline for it; or trigger(processingTime=…).",
         )
-    settings = WriterSettings.of(writer)
-    found = [*_of_writer(settings), *_of_config(config), *dict.fromkeys(_of_plan(Plan.of(writer._df)))]
+    settings, plan = WriterSettings.of(writer), Plan.of(writer._df)
+    found = [*_of_writer(settings), *_of_config(config), *dict.fromkeys(_of_plan(plan))]
     if found:
         raise InvalidConfiguration(
             f"trigger(realTime=…) does not fit this query: {'; '.join(found)}.",
             "mend that, or use trigger(processingTime=…).",
         )
-    _check_slots(writer)
+    _check_slots(writer._df.sparkSession, plan)
 
 
 def _of_writer(writer: WriterSettings) -> Iterator[str]:
@@ -117,13 +116,12 @@ def _of_function(node: Plan) -> Iterator[str]:
         yield f"{node.text} has operator state"
 
 
-def _check_slots(writer: DataStreamWriter) -> None:
+def _check_slots(session: SparkSession, plan: Plan) -> None:
     """All tasks of a micro-batch run at once, for as long as it lasts."""
-    session = writer._df.sparkSession
     cores = session.sparkContext.defaultParallelism
     state = int(str(session.conf.get("spark.sql.shuffle.partitions")))
-    sources = sum(_partitions(session, node) for node in _sources(Plan.of(writer._df)))
-    wanted = sources + state * _shuffles(Plan.of(writer._df))
+    sources = sum(_partitions(session, node) for node in _sources(plan))
+    wanted = sources + state * _shuffles(plan)
     if wanted > cores:
         raise InvalidConfiguration(
             f"trigger(realTime=…) runs all tasks at once, {sources} of the sources and {wanted - sources} of state; "

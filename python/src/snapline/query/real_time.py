@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from snapline.jar import PROVIDER_CLASS
 from snapline.java_api import frame_with, java_session_internals
 from snapline.plan.logical_plan import WriterSettings, set_field
-from snapline.plan.real_time import TRIGGER
+from snapline.plan.obstacles import REAL_TIME
+from snapline.session import PROVIDER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 # Taken by the jar's RealTimeRule, which sets the store when Spark has looked.
 _PROVIDER_BEHIND_CHECK = "spark.snapline.real-time.provider"
 # The whole check of Spark; plan.real_time has made it, with our operator on the list.
@@ -43,13 +43,13 @@ def show_table(parent: SparkSession, writer: DataStreamWriter) -> None:
     """The table of the sink `memory` in the session that the user has, after each start: Spark makes a new one then."""
     settings = WriterSettings.of(writer)
     name = settings.options.get("queryname")
-    if settings.trigger == TRIGGER and settings.format.lower() == "memory" and name is not None:
+    if settings.trigger == REAL_TIME and settings.format.lower() == "memory" and name is not None:
         made = writer._df.sparkSession.table(name)
         java_session_internals(parent).under(parent._jsparkSession, made._jdf).createOrReplaceTempView(name)
 
 
 def start_of(writer: DataStreamWriter) -> Mapping[str, str | None]:
     """Settings for the moment in which the query of this writer starts; None: unset."""
-    if WriterSettings.of(writer).trigger != TRIGGER:
+    if WriterSettings.of(writer).trigger != REAL_TIME:
         return {}
-    return {_PROVIDER: None, _PROVIDER_BEHIND_CHECK: PROVIDER_CLASS}
+    return {PROVIDER: None, _PROVIDER_BEHIND_CHECK: PROVIDER_CLASS}

@@ -11,6 +11,7 @@ from snapline.errors import InvalidConfiguration
 from snapline.folder.end_of_time import was_drained
 from snapline.folder.hadoop_files import HadoopFiles
 from snapline.plan.logical_plan import WriterSettings
+from snapline.plan.obstacles import REAL_TIME
 from snapline.plan.plan_checks import (
     check_at_least_once,
     check_replayable,
@@ -19,7 +20,6 @@ from snapline.plan.plan_checks import (
     keeps_state,
     warn_of,
 )
-from snapline.plan.real_time import TRIGGER as REAL_TIME
 from snapline.plan.real_time import check_real_time
 from snapline.query.leaving_executors import warn_of_leaving_executors
 from snapline.query.listener import CheckpointListener

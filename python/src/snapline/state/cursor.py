@@ -38,8 +38,10 @@ class BatchTime:
     before_rows: int | None = None
     _clocks: list[TtlClock] = field(default_factory=list, compare=False, repr=False)
 
-    def move_to(self, processing: int) -> None:
-        """In real-time mode, before each chunk."""
+    def move_to(self, processing: int | None) -> None:
+        """The time that a chunk names, as all do in real-time mode; None: time stands still in a micro-batch."""
+        if processing is None:
+            return
         self.processing = processing
         for clock in self._clocks:
             clock.move_to(processing)

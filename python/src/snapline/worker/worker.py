@@ -219,14 +219,8 @@ class _Task:
         self._broadcast_loop.run(frame)
         self._done(frame.meta["end_of_epoch"])
 
-    def _read_clock(self, frame: Frame) -> None:
-        """Chunks say the time in real-time mode."""
-        now = frame.meta.get("now_ms")
-        if now is not None:
-            self._time.move_to(now)
-
     def rows(self, frame: Frame) -> None:
-        self._read_clock(frame)
+        self._time.move_to(frame.meta.get("now_ms"))
         ends = frame.meta["end_of_epoch"]
         if self._loop.uses_caches:
             self._begin(frame)
@@ -236,7 +230,7 @@ class _Task:
         self._done(ends, left)
 
     def timers(self, frame: Frame) -> None:
-        self._read_clock(frame)
+        self._time.move_to(frame.meta.get("now_ms"))
         meta = frame.meta
         self._begin(frame)
         batch = frame.batch(TIMERS_PART, self._schemas)
