@@ -60,7 +60,9 @@ def test_a_restart_strategy_begins_the_batch_anew(rows: Rows) -> None:
     try:
         rows.add(("a", 0), ("a", 0))
         wait_for(lambda: sum(p["numInputRows"] for p in query.recentProgress) == 2, "end of the micro-batch")
-        rows.add(("a", 0), ("a", -1))
+        rows.add(("a", 0))
+        rows.wait_for_lines(3)
+        rows.add(("a", -1))
         wait_for(lambda: "a 4" in rows.lines(), "fourth row")
         assert rows.lines() == ["a 1", "a 2", "a 3", "failed", "a 3", "a 4"]
         assert query.restarts == 1
