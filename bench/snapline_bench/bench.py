@@ -23,6 +23,7 @@ from snapline_bench import (
     merging,
     processor,
     provider,
+    real_time,
     recovery,
     rescale,
     restart,
@@ -146,6 +147,8 @@ TWO_INPUTS = bench_of("two-inputs", two_inputs)
 ASYNCHRONOUS = bench_of("asynchronous", asynchronous)
 SINK = bench_of("sink", sink)
 VISIBLE = bench_of("sink-visible", visible)
+REAL_TIME = bench_of("real-time", real_time)
+REAL_TIME_SHORT = replace(REAL_TIME, name="real-time-short", sizes=asdict(real_time.SHORT), goals=real_time.SHORT_GOALS)
 LATENCY = bench_of("keyed-latency", latency)
 WORKERS = bench_of("keyed-memory", workers)
 LOCAL_FILES = bench_of("local-files", local_files)
@@ -176,6 +179,8 @@ BENCHES = {
         PROCESSOR,
         SINK,
         VISIBLE,
+        REAL_TIME,
+        REAL_TIME_SHORT,
         LATENCY,
         WORKERS,
         LOCAL_FILES,

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pyspark
 
@@ -19,6 +22,7 @@ JOB = venv.BENCH / "pyflink" / "keyed_sum.py"
 # Of these a build from sources would take longer than the bench, and mostly fail.
 BINARY = "apache-flink,apache-beam,grpcio,numpy,pandas,pemja,pyarrow"
 # The reader of Parquet files is no part of PyFlink; Hadoop's classes, which it needs, are among Spark's jars.
+KAFKA = "org.apache.flink:flink-sql-connector-kafka:5.0.0-2.2"
 PARQUET = "org.apache.flink:flink-sql-parquet:"
 FROM_SPARK = ("hadoop-client-api", "hadoop-client-runtime", "jcl-over-slf4j")
 
@@ -59,6 +63,42 @@ def from_maven(coordinates: str) -> str:
         return str(MavenContext(timeout=120).create_dependency(coordinates).artifact.resolve())
     except Exception as e:  # jgo has no errors of its own
         raise venv.NotInstalled(f"{coordinates}: {e}") from e
+
+
+def with_kafka(titles: Mapping[str, str]) -> list[Provider]:
+    """Jobs from Kafka to Kafka under these names; none, and a line that says why, where PyFlink cannot be installed."""
+    if not titles:
+        return []
+    try:
+        python, *_ = installed()
+        connector = from_maven(KAFKA)
+    except venv.NotInstalled as reason:
+        print(f"{', '.join(titles)}: {reason}; running without")
+        return []
+    return [Provider(name, title, "", {"python": python}, (connector,)) for name, title in titles.items()]
+
+
+@contextmanager
+def running(provider: Provider, script: str, orders: dict[str, Any], scratch: Path) -> Iterator[None]:
+    """A job that goes on until it is killed.
+
+    Args:
+        provider: of `with_kafka`.
+        orders: what the script is told, beside `jar` and `folder`.
+    """
+    folder = scratch / "flink"
+    folder.mkdir()
+    told = folder / "orders.json"
+    told.write_text(json.dumps({**orders, "jar": provider.jars[0], "folder": str(folder)}))
+    command = [provider.settings["python"], str(venv.BENCH / "pyflink" / script), str(told)]
+    environment = {**os.environ, "FLINK_LOG_DIR": str(folder)}
+    with (folder / "out.log").open("w") as log:
+        process = subprocess.Popen(command, env=environment, cwd=folder, stdout=log, stderr=log)
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait()
 
 
 def run_job(provider: Provider, entries: int, parts: list[tuple[list[Path], int]], scratch: Path) -> Usage:

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import snapline
-from snapline_bench import cpu, pyflink, venv
+from snapline_bench import cpu, pyflink
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.outside import Target, kafka
 from snapline_bench.provider import OURS, Provider
 from snapline_bench.session import open_session
 from snapline_bench.snapline_only import sessions
+from snapline_bench.traffic import Feed, traffic
 
 SPARK, FLINK = "spark-kafka", "flink-sql"
 NAMES = (OURS, SPARK, FLINK)
@@ -32,9 +27,7 @@ TITLES = {
     OURS: "Keyed Python function, exactly_once(...).kafka, a checkpoint every 10 s",
     SPARK: "the same function, Spark's Kafka sink, which is at-least-once",
 }
-CONNECTOR = "org.apache.flink:flink-sql-connector-kafka:5.0.0-2.2"
 PARTITIONS = 2
-PATIENCE_S = 180
 
 
 @dataclass(frozen=True)
@@ -66,16 +59,8 @@ GOALS = [
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
     found = sessions([name for name in names if name != FLINK], TITLES, jar, settings)
-    if FLINK not in names:
-        return found
-    try:
-        python, *_ = pyflink.installed()
-        connector = pyflink.from_maven(CONNECTOR)
-    except venv.NotInstalled as reason:
-        print(f"{FLINK}: {reason}; running without it")
-        return found
-    title = "Flink SQL, no function, its exactly-once Kafka sink, a checkpoint every 10 s"
-    return [*found, Provider(FLINK, title, "", {"python": python}, (connector,))]
+    flink = {FLINK: "Flink SQL, no function, its exactly-once Kafka sink, a checkpoint every 10 s"}
+    return [*found, *(pyflink.with_kafka(flink) if FLINK in names else [])]
 
 
 class Numbered(snapline.KeyedProcessFunction):
@@ -114,79 +99,9 @@ def spark_query(job: Job, target: Target, sizes: Sizes) -> Iterator[None]:
 
 @contextmanager
 def flink_query(job: Job, target: Target, sizes: Sizes) -> Iterator[None]:
-    folder = job.scratch / "flink"
-    folder.mkdir()
-    orders = {
-        "servers": target.address,
-        "source": "in",
-        "target": "out",
-        "jar": job.provider.jars[0],
-        "interval_s": sizes.interval,
-        "folder": str(folder),
-    }
-    (folder / "orders.json").write_text(json.dumps(orders))
-    command = [job.provider.settings["python"], str(venv.BENCH / "pyflink" / "kafka_copy.py")]
-    environment = {**os.environ, "FLINK_LOG_DIR": str(folder)}
-    with (folder / "out.log").open("w") as log:
-        process = subprocess.Popen(
-            [*command, str(folder / "orders.json")], env=environment, cwd=folder, stdout=log, stderr=log
-        )
-        try:
-            yield
-        finally:
-            process.terminate()
-            process.wait()
-
-
-@dataclass
-class Traffic:
-    """Rows that are sent at a steady rate, and those that are seen; by number, with the time."""
-
-    address: str
-    rate: int
-    sent: dict[int, float] = field(default_factory=dict)
-    seen: dict[int, float] = field(default_factory=dict)
-    twice: int = 0
-    over: threading.Event = field(default_factory=threading.Event)
-
-    def send(self) -> None:
-        from kafka import KafkaProducer
-
-        producer = KafkaProducer(bootstrap_servers=self.address, acks=1)
-        began, number = time.monotonic(), 0
-        while not self.over.is_set():
-            time.sleep(max(0.0, began + number / self.rate - time.monotonic()))
-            self.sent[number] = time.time()
-            producer.send("in", key=str(number % 100).encode(), value=str(number).encode())
-            number += 1
-        producer.close()
-
-    def look(self) -> None:
-        from kafka import KafkaConsumer
-
-        consumer = KafkaConsumer(
-            "out",
-            bootstrap_servers=self.address,
-            isolation_level="read_committed",
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            fetch_max_wait_ms=10,
-        )
-        while not self.over.is_set():
-            for records in consumer.poll(50).values():
-                now = time.time()
-                for record in records:
-                    number = int(record.value)
-                    self.twice += number in self.seen
-                    self.seen.setdefault(number, now)
-        consumer.close()
-
-    def wait_for(self, numbers: range) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while not all(number in self.seen for number in numbers):
-            if time.monotonic() > deadline:
-                raise SystemExit(f"rows {numbers.start} to {numbers.stop} are not all seen in {PATIENCE_S} s")
-            time.sleep(0.1)
+    orders = {"servers": target.address, "source": "in", "target": "out", "interval_s": sizes.interval}
+    with pyflink.running(job.provider, "kafka_copy.py", orders, job.scratch):
+        yield
 
 
 def measure(job: Job) -> Result:
@@ -195,26 +110,12 @@ def measure(job: Job) -> Result:
     with kafka(job.scratch) as target:
         for topic in ("in", "out"):
             target.make(topic, PARTITIONS)
-        traffic = Traffic(target.address, sizes.rate)
-        threads = [threading.Thread(target=each) for each in (traffic.send, traffic.look)]
-        with query(job, target, sizes):
-            for thread in threads:
-                thread.start()
-            try:
-                traffic.wait_for(range(1))
-                time.sleep(sizes.warm_up)
-                first = len(traffic.sent)
-                measured = range(first, first + sizes.rate * sizes.seconds)
-                before = cpu.read()
-                time.sleep(sizes.seconds)
-                others = cpu.read().since(before).others
-                traffic.wait_for(measured)
-            finally:
-                traffic.over.set()
-                for thread in threads:
-                    thread.join()
-        if traffic.twice:
-            raise SystemExit(f"{traffic.twice} rows were seen twice")
-    times = np.array([traffic.seen[number] - traffic.sent[number] for number in measured]) * 1000
-    p50, p99 = np.percentile(times, [50, 99])
-    return {"figures": {"p50_ms": p50, "p99_ms": p99, "max_ms": times.max(), "others": others}, "batches": []}
+        with traffic(Feed(target.address, committed=True)) as rows, query(job, target, sizes):
+            rows.at(sizes.rate, sizes.warm_up)
+            before = cpu.read()
+            times = rows.at(sizes.rate, sizes.seconds)
+            others = cpu.read().since(before).others
+    if times.again:
+        raise SystemExit(f"{times.again} rows were seen twice")
+    figures = {"p50_ms": times.p50, "p99_ms": times.p99, "max_ms": times.max, "others": others}
+    return {"figures": figures, "batches": []}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from snapline._version import __spark_line__
 from snapline.errors import InvalidConfiguration
+from snapline.functions.whole_batch import whole_batch_needs
 from snapline.plan.logical_plan import Plan, WriterSettings
 from snapline.plan.obstacles import INITIAL
 
@@ -93,7 +94,7 @@ def _of_plan(node: Plan) -> Iterator[str]:
     if node.name == INITIAL:
         yield f"{node.text} has an initial state, which Spark reads through a shuffle of another kind"
     elif node.name == "KeyedConnect":
-        yield f"{node.text} has a broadcast stream, which has to be whole before the rows"
+        yield from whole_batch_needs(node.text, has_broadcast=True)
     elif node.name == "KeyedProcess":
         yield from _of_function(node)
     elif node.name == "Join" and not all(child.is_streaming for child in node.children):
@@ -106,14 +107,13 @@ def _of_plan(node: Plan) -> Iterator[str]:
 
 def _of_function(node: Plan) -> Iterator[str]:
     spec = node.node.function().spec()
-    if not spec.keyed():
-        yield f"{node.text} has no keys: its partitions would read one after another"
-    if node.has_order:
-        yield f"{node.text} has order_by, for which a micro-batch has to be whole"
-    if spec.grouped():
-        yield f"{node.text} gets the rows of a key together (process_batch), for which a micro-batch has to be whole"
-    if not spec.operatorStates().isEmpty():
-        yield f"{node.text} has operator state"
+    return whole_batch_needs(
+        node.text,
+        is_keyed=spec.keyed(),
+        has_order=node.has_order,
+        is_grouped=spec.grouped(),
+        has_operator_state=not spec.operatorStates().isEmpty(),
+    )
 
 
 def _check_slots(session: SparkSession, plan: Plan) -> None:

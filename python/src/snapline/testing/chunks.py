@@ -72,7 +72,8 @@ class RowChunks:
         self._named: set[tuple[int, int, Any]] = set()
         self._sent = 0
 
-    def of(self, rows: Sequence[Any]) -> Iterator[Chunk]:
+    def of(self, rows: Sequence[Any], *, stays_open: bool = False) -> Iterator[Chunk]:
+        """`stays_open`: the last row does not end the epoch, which :meth:`last` does."""
         keys = self._keys_of(rows)
         if self._job.plan.mode == "batch":
             order = {key: i for i, key in enumerate(dict.fromkeys(keys))}
@@ -82,8 +83,15 @@ class RowChunks:
         while start < len(rows):
             end = self._end_of_chunk(keys, start)
             splits = self._job.plan.mode == "batch" and end < len(rows) and keys[end] == keys[end - 1]
-            yield self._chunk(rows[start:end], keys[start:end], end == len(rows), splits)
+            is_last = end == len(rows) and not stays_open
+            yield self._chunk(rows[start:end], keys[start:end], is_last, splits)
             start = end
+
+    def last(self) -> Iterator[Chunk]:
+        """A chunk without rows that ends the epoch, if one is open."""
+        if self._slots:
+            self._end_epoch()
+            yield Chunk(Frame(ToWorker.ROWS, {"first_slot": 0, "end_of_epoch": True}, {}), (), True)
 
     def _keys_of(self, rows: Sequence[Any]) -> list[Any]:
         """Keys as the worker would see them, so that the store knows them again."""
@@ -121,11 +129,14 @@ class RowChunks:
         self._sent += sum(len(message) for _, message in parts[1:])
         ends = is_last or self._job.plan.mode == "arrow" or (self._is_full() and not splits)
         if ends:
-            self._slots.clear()
-            self._named.clear()
-            self._sent = 0
+            self._end_epoch()
         frame = Frame(ToWorker.ROWS, {"first_slot": first, "end_of_epoch": ends}, dict(parts))
         return Chunk(frame, new, ends)
+
+    def _end_epoch(self) -> None:
+        self._slots.clear()
+        self._named.clear()
+        self._sent = 0
 
     def _is_full(self) -> bool:
         return len(self._slots) >= self._bounds.max_keys or self._sent + self._held() >= self._bounds.max_bytes

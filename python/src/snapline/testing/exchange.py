@@ -202,6 +202,11 @@ class Exchange:
             else:
                 self._store.delete(TIMERS, timer)
 
+    def take_output(self) -> list[pa.RecordBatch]:
+        """The output so far; it is not in the result then."""
+        taken, self._result.output = self._result.output, []
+        return taken
+
     def end(self) -> BatchResult:
         self.link.send(Frame(ToWorker.END, {}, {}))
         frame = self.link.receive()

@@ -17,6 +17,7 @@ from snapline.functions.kind import FunctionKind
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
 from snapline.functions.time import to_millis, zone_of
+from snapline.functions.whole_batch import whole_batch_needs
 from snapline.state.cursor import NEVER, BatchTime
 from snapline.state.ddl import parse_schema
 from snapline.state.row import Row, row_maker
@@ -29,6 +30,7 @@ from snapline.testing.bounds import Bounds
 from snapline.testing.broadcasting import in_order
 from snapline.testing.collected import Collected, as_tuples
 from snapline.testing.links import InProcessLink, Link
+from snapline.testing.live import LiveBatch
 from snapline.testing.operator import Operator
 from snapline.testing.store import DictStore, RocksStore, Store, unpickled_key
 from snapline.testing.streams import SchemaStream
@@ -160,6 +162,33 @@ class KeyedTestHarness:
         if self._broadcast is not None:
             rules = in_order(as_tuples(broadcast, self._broadcast.schema.names), self._broadcast)
         return self._run(self._in_time(as_tuples(rows, self._rows.names)), rules)
+
+    def live(self) -> LiveBatch:
+        """One micro-batch of Spark's real-time mode, for a ``with`` statement: rows go through while it lasts.
+
+        Raises:
+            InvalidConfiguration: the function needs a whole micro-batch.
+        """
+        plan = self._job.plan
+        needs = whole_batch_needs(
+            plan.name,
+            has_order=bool(self._order),
+            is_grouped=plan.mode == "batch",
+            has_operator_state=bool(plan.operator_states),
+            has_broadcast=self._broadcast is not None,
+        )
+        if found := "; ".join(needs):
+            raise InvalidConfiguration(
+                f"real-time mode does not fit this function: {found}.", "give it whole micro-batches: process_batch."
+            )
+        batch = self._operator.begin(self._time, lambda answer: self._link(self._job, answer), is_live=True)
+        return LiveBatch(
+            batch,
+            self._collected,
+            lambda rows: self._in_time(as_tuples(rows, self._rows.names)),
+            self._tick,
+            self._end_batch,
+        )
 
     def process_initial_state(
         self, rows: Sequence[Any], *, schema: str | StructType, key: str | Sequence[str] | None = None
@@ -306,8 +335,15 @@ class KeyedTestHarness:
         if self._order:
             rows = sorted(rows, key=lambda row: [(row[at] is not None, row[at]) for at in self._order])
         result = self._operator.run_batch(rows, self._time, lambda answer: self._link(self._job, answer), broadcast)
-        self._time = replace(self._time, before_rows=self._time.watermark)
+        self._end_batch()
         return self._collected.add(result)
+
+    def _tick(self, time: Time) -> int:
+        self.set_times(processing=time)
+        return self._time.processing
+
+    def _end_batch(self) -> None:
+        self._time = replace(self._time, before_rows=self._time.watermark)
 
 
 def _same(value: Any) -> Any:

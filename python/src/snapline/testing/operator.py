@@ -5,18 +5,16 @@ It keeps the order of docs/notes/003-keyed-process.md, holds the worker to it, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql.types import StructType
 
-from snapline.functions.context import EVENT, PROCESSING
-from snapline.state.cursor import NEVER, BatchTime
+from snapline.state.cursor import BatchTime
 from snapline.testing.bounds import Bounds
-from snapline.testing.broadcasting import broadcast_chunks
-from snapline.testing.chunks import Chunk, RowChunks, keys_of
-from snapline.testing.exchange import TIMERS, BatchResult, Exchange
-from snapline.testing.links import Link
+from snapline.testing.chunks import keys_of
+from snapline.testing.exchange import BatchResult
+from snapline.testing.micro_batch import MakeLink, MicroBatch, timers_of
 from snapline.testing.operator_states import StoredOperatorStates
 from snapline.testing.schemas import exchange_schemas
 from snapline.testing.states import StoredState
@@ -68,7 +66,7 @@ class Operator:
         self,
         rows: Sequence[Any],
         time: BatchTime,
-        link: Callable[[Callable[[Frame], Frame | None]], Link],
+        link: MakeLink,
         broadcast: Sequence[Any] = (),
         *,
         fires_timers: bool = True,
@@ -85,23 +83,22 @@ class Operator:
         is_keyed = self._job.plan.kind.is_keyed
         if not is_keyed and not rows and not broadcast and not self.operator_states.is_first:
             return BatchResult()
+        batch = self.begin(time, link)
+        batch.broadcast(broadcast)
+        batch.rows(rows)
+        if fires_timers:
+            batch.fire_timers()
+        return batch.end()
+
+    def begin(self, time: BatchTime, link: MakeLink, *, is_live: bool = False) -> MicroBatch:
+        """A micro-batch that the caller drives; arguments as those of :meth:`run_batch`."""
         self._delete_states()
-        exchange = Exchange(self.schemas, self.states, self.store, self._bounds, self.operator_states)
-        exchange.link = link(exchange.answer)
-        exchange.link.send(self._setup(time))
-        exchange.run(self.operator_states.frames())
-        exchange.run(broadcast_chunks(broadcast, self.schemas, self._bounds.chunk_rows))
-        exchange.run(RowChunks(self._job, self.schemas, self.states, self._bounds, exchange.held).of(rows))
-        due = (NEVER, NEVER) if time.is_bounded else (time.watermark, time.processing)
-        while fires_timers and any(self._fire(exchange, domain, due) for domain in (EVENT, PROCESSING)):
-            pass
-        result = exchange.end()
-        self.operator_states.mark()
-        if not time.is_bounded:
-            for state in self.states:
-                state.clean_up(time)
+        states = (self.states, self.operator_states)
+        setup = self._setup(time)
         self._batch_id += 1
-        return result
+        return MicroBatch(
+            self._job, self.schemas, *states, self.store, self._bounds, time, link, setup, is_live=is_live
+        )
 
     def _delete_states(self) -> None:
         for name in self._job.plan.deleted:
@@ -135,21 +132,4 @@ class Operator:
 
     def timers(self) -> list[tuple[int, int, Any]]:
         """Those in the store, in order: time, domain, key."""
-        return sorted((key for key, _ in self.store.items(TIMERS)), key=lambda timer: (timer[0], timer[1], repr(timer)))
-
-    def _fire(self, exchange: Exchange, domain: int, due: tuple[int | None, int | None]) -> bool:
-        """Rounds of the due timers of one domain, the earliest first, until there are none; whether there were any."""
-        limit = due[domain]
-        has_fired = False
-        while limit is not None:
-            found = [timer for timer in self.timers() if timer[1] == domain and timer[0] <= limit]
-            if not found:
-                break
-            taken, left = found[: self._bounds.chunk_rows], found[self._bounds.chunk_rows :]
-            # Some timers of one time may be left: up to here the store has none any more.
-            through = min(taken[-1][0], left[0][0] - 1) if left else taken[-1][0]
-            for timer in taken:
-                self.store.delete(TIMERS, timer)
-            exchange.run([Chunk.of_timers(self._job, self.schemas, self.states, taken, through, due)])
-            has_fired = True
-        return has_fired
+        return timers_of(self.store)
