@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import snapline
-from snapline_bench import cpu, pyflink, venv
+from snapline_bench import cpu, local_files, pyflink, venv
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.nulljar import compiled
@@ -98,7 +98,8 @@ SHORT_GOALS = goals(400.0)
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
     if pyspark.__version__ < "4.3":
         raise SystemExit("needs Spark 4.3: SNAPLINE_SPARK=4.3.0 bench/run real-time")
-    found = sessions([name for name in names if name in OURS_ALL], OURS_ALL, jar, settings)
+    ours = {local_files.SETTING: local_files.CLASSES[local_files.OURS], **settings}
+    found = sessions([name for name in names if name in OURS_ALL], OURS_ALL, jar, ours)
     found += [replace(ROCKSDB, name=name, title=SPARKS[name]) for name in names if name in SPARKS]
     found += pyflink.with_kafka({name: title for name, title in FLINKS.items() if name in names})
     return sorted(found, key=lambda each: names.index(each.name))

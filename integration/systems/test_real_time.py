@@ -31,20 +31,23 @@ ROWS = 40
 pytestmark = pytest.mark.skipif(__spark_line__ == "4.2", reason="real-time mode keeps state from Spark 4.3 on")
 
 
-def test_killed_drivers(broker: Broker, tmp_path: Path, tally: Tally) -> None:
+@pytest.mark.parametrize("interval", [None, 60.0], ids=["every-batch", "interval"])
+def test_killed_drivers(broker: Broker, tmp_path: Path, tally: Tally, interval: float | None) -> None:
     """Each row comes out with the count and sum of its key; one that comes again comes with the same ones. Other lives
     run in micro-batches, on the same checkpoint folder."""
-    for direction in ("in", "out"):
-        broker.make_topic(f"live-{direction}", PARTITIONS)
+    source, sink = (f"live-{direction}-{interval}" for direction in ("in", "out"))
+    for topic in (source, sink):
+        broker.make_topic(topic, PARTITIONS)
     kafka = {"kafka.bootstrap.servers": broker.address}
     orders = make_orders(
         tmp_path,
         str(tmp_path / "checkpoint"),
         source="kafka",
-        source_options={**kafka, "subscribe": "live-in", "startingOffsets": "earliest"},
+        source_options={**kafka, "subscribe": source, "startingOffsets": "earliest"},
         sink="kafka",
-        sink_options={**kafka, "topic": "live-out"},
+        sink_options={**kafka, "topic": sink},
         format=2,
+        interval=interval,
         jars=kafka_jars(),
         real_time="2 seconds",
         master="local[8]",
@@ -54,22 +57,26 @@ def test_killed_drivers(broker: Broker, tmp_path: Path, tally: Tally) -> None:
         },
     )
     lives = Lives(tmp_path, [], orders, tally)
-    feed = TopicFeed(broker, "live-in")
+    feed = TopicFeed(broker, source)
     chance = random.Random(SEED)
     for number in range(KILLS):
         with lives.start() as life:
             life.wait_for("\nstarted\n")
-            for _ in range(chance.randint(1, 4)):
-                lives.give(feed, ROWS)
+            # Spark begins with micro-batches in no folder whose first batch has left state and no offsets. The second one
+            # is replayed, if there is an interval.
+            ends = 2 if number == 0 else chance.randint(0, 3)
+            lives.give(feed, ROWS)
+            while life.text.count("\nbatch ") < ends:
+                assert life.running, f"seed {SEED}: {life.complaint}"
                 time.sleep(chance.uniform(0, 2))
-            if number == 0:
-                # Spark begins with micro-batches in no folder whose first batch has left state and no offsets.
-                life.wait_for("\nbatch 0\n")
-            time.sleep(chance.uniform(0, 3))
+                lives.give(feed, ROWS)
+            time.sleep(chance.uniform(0, 4))
             assert life.running, f"seed {SEED}: {life.complaint}"
         tally.kills += 1
         lives.faults += 1
     lives.end()
-    found = Counter(tuple(json.loads(value).values()) for value in broker.read("live-out"))
+    found = Counter(tuple(json.loads(value).values()) for value in broker.read(sink))
     lives.check(found)
-    print(f"{KILLS} kills, {len(found)} rows, {found.total() - len(found)} of them came again")
+    replays = sum(log.read_text().count("Replaying batch") for log in tmp_path.glob("life-*.log"))
+    assert (replays > 0) == (interval is not None)
+    print(f"{KILLS} kills, {len(found)} rows, {found.total() - len(found)} came again; {replays} batches were replayed")

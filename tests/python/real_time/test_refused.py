@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +48,7 @@ def test_how_it_is_started(rows: Rows) -> None:
     def counts() -> Any:
         return snapline.key_by(rows.df, "k").process(Count(rows.seen), SCHEMA)
 
-    interval = CheckpointConfig(interval=timedelta(seconds=10))
-    refused(rows, rows.writer(counts()), "have an interval", interval)
+
     refused(rows, rows.writer(counts()), "unaligned", CheckpointConfig(unaligned=True))
     refused(rows, rows.writer(counts()).outputMode("append"), r"set outputMode\(\"update\"\)")
     refused(rows, rows.writer(counts()).foreachBatch(lambda df, number: None), "foreachBatch does not write rows")

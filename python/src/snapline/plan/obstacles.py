@@ -146,7 +146,7 @@ def of_expression(name: str, text: str) -> Obstacle:
 
 def of_writer(writer: WriterSettings) -> Iterator[Obstacle]:
     """How the query is started."""
-    if writer.trigger in ("ContinuousTrigger", REAL_TIME):
+    if writer.trigger == "ContinuousTrigger":
         yield Obstacle(
             f"{writer.trigger}: its batches end at no offsets that are known before",
             "use trigger(processingTime=...) or trigger(availableNow=True)",

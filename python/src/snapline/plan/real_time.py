@@ -82,8 +82,6 @@ def _of_writer(writer: WriterSettings) -> Iterator[str]:
 
 
 def _of_config(config: CheckpointConfig) -> Iterator[str]:
-    if config.takes_checkpoints:
-        yield "checkpoints have an interval: leave it out, for the state is durable at the end of each micro-batch"
     if config.unaligned:
         yield "unaligned=True cuts micro-batches that take too long"
 

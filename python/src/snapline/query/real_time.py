@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+    from snapline.query.supervised import SupervisedQuery
+
 # Taken by the jar's RealTimeRule, which sets the store when Spark has looked.
 _PROVIDER_BEHIND_CHECK = "spark.snapline.real-time.provider"
 # The whole check of Spark; plan.real_time has made it, with our operator on the list.
 _CHECK = "spark.sql.streaming.realTimeMode.allowlistCheck"
+_POLL = 0.01
 
 
 def give_own_session(writer: DataStreamWriter) -> None:
@@ -39,6 +43,23 @@ def give_own_session(writer: DataStreamWriter) -> None:
     writer.option("asyncProgressTrackingEnabled", "false")
 
 
+def is_real_time(writer: DataStreamWriter) -> bool:
+    """Whether its query runs in real-time mode."""
+    return WriterSettings.of(writer).trigger == REAL_TIME
+
+
+def wait_for_batch_end(query: SupervisedQuery) -> None:
+    """Until the micro-batch under way has ended, or the query has: only then its rows are in the state."""
+    before = _last_batch(query)
+    while query.isActive and _last_batch(query) == before:
+        time.sleep(_POLL)
+
+
+def _last_batch(query: SupervisedQuery) -> int | None:
+    progress = query.lastProgress
+    return None if progress is None else progress["batchId"]
+
+
 def show_table(parent: SparkSession, writer: DataStreamWriter) -> None:
     """The table of the sink `memory` in the session that the user has, after each start: Spark makes a new one then."""
     settings = WriterSettings.of(writer)
@@ -50,6 +71,6 @@ def show_table(parent: SparkSession, writer: DataStreamWriter) -> None:
 
 def start_of(writer: DataStreamWriter) -> Mapping[str, str | None]:
     """Settings for the moment in which the query of this writer starts; None: unset."""
-    if WriterSettings.of(writer).trigger != REAL_TIME:
+    if not is_real_time(writer):
         return {}
     return {PROVIDER: None, _PROVIDER_BEHIND_CHECK: PROVIDER_CLASS}

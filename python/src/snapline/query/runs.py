@@ -14,7 +14,7 @@ from snapline.folder.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_d
 from snapline.java_api import java_checkpointing, session_with, translate
 from snapline.plan.logical_plan import WriterSettings, field_of
 from snapline.plan.plan_checks import has_initial_state
-from snapline.query.real_time import show_table, start_of
+from snapline.query.real_time import is_real_time, show_table, start_of
 from snapline.query.start_settings import LONG_LOGS, starting_with
 from snapline.recovery.recovery import Recovery
 from snapline.recovery.replay import BatchReplay
@@ -272,6 +272,11 @@ class Runs:
     def has_rows_once(self) -> bool:
         """Whether the sink has each row once, by markers of this query."""
         return WriterSettings.of(self._writer).is_exactly_once
+
+    @property
+    def is_real_time(self) -> bool:
+        """Whether it runs in Spark's real-time mode."""
+        return is_real_time(self._writer)
 
     @property
     def is_unaligned(self) -> bool:

@@ -11,7 +11,6 @@ from snapline.errors import InvalidConfiguration
 from snapline.folder.end_of_time import was_drained
 from snapline.folder.hadoop_files import HadoopFiles
 from snapline.plan.logical_plan import WriterSettings
-from snapline.plan.obstacles import REAL_TIME
 from snapline.plan.plan_checks import (
     check_at_least_once,
     check_replayable,
@@ -23,7 +22,7 @@ from snapline.plan.plan_checks import (
 from snapline.plan.real_time import check_real_time
 from snapline.query.leaving_executors import warn_of_leaving_executors
 from snapline.query.listener import CheckpointListener
-from snapline.query.real_time import give_own_session
+from snapline.query.real_time import give_own_session, is_real_time
 from snapline.query.restart import NoRestart, RestartStrategy
 from snapline.query.runs import Runs
 from snapline.query.supervised import SupervisedQuery
@@ -114,7 +113,7 @@ def start(
     if config.takes_checkpoints and not keeps_state(writer._df):
         _log.info("The query keeps no state, so that there is nothing to checkpoint: the interval does not count.")
         config = config.without_interval()
-    if WriterSettings.of(writer).trigger == REAL_TIME:
+    if is_real_time(writer):
         check_real_time(writer, config)
         give_own_session(writer)
     if config.takes_checkpoints:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapline.errors import InvalidConfiguration, StateNotFound, StorageFailure
 from snapline.query.listener import CheckpointListener, ListenerCalls
+from snapline.query.real_time import wait_for_batch_end
 from snapline.query.restart import RestartStrategy
 from snapline.query.runs import Runs
 from snapline.recovery.report import RecoveryReport
@@ -175,7 +176,8 @@ class SupervisedQuery:
 
         With an interval, the batches since its newest checkpoint are run again first, without output. Rows that wait
         are processed first, into the sink, unless they are to be ``in_flight``. A batch that a sink of
-        :func:`snapline.exactly_once` may have in part is run to its end.
+        :func:`snapline.exactly_once` may have in part is run to its end. In real-time mode this waits for the end of
+        the micro-batch under way.
 
         Args:
             path: a folder that does not exist, or is empty.
@@ -196,6 +198,8 @@ class SupervisedQuery:
                 "choose one of the two.",
             )
         check_new(self._runs.session, path)
+        if self._runs.is_real_time:
+            wait_for_batch_end(self)
         self.stop()
         if self._runs.takes_checkpoints or self._runs.is_unaligned or self._runs.has_rows_once or drain:
             runs = self._runs.again()

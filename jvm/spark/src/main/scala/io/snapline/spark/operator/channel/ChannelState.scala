@@ -19,8 +19,9 @@ final class ChannelState private (store: StateStore, rows: RowSchema, exists: Bo
   import ChannelState._
 
   private var declared = false
-  private val toKey = UnsafeProjection.create(Key)
-  private val toValue = UnsafeProjection.create(Value)
+  // Most micro-batches have none of these rows, and each projection costs a small one a millisecond.
+  private lazy val toKey = UnsafeProjection.create(Key)
+  private lazy val toValue = UnsafeProjection.create(Value)
   private var index = ChannelIndex.Empty
 
   if (exists) {

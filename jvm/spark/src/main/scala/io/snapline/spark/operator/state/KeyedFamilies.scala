@@ -95,6 +95,6 @@ object OperatorMark {
   def put(store: StateStore, parallelism: Int): Unit =
     store.put(restored, UnsafeProjection.create(value).apply(InternalRow(parallelism)), Family)
 
-  private def restored: UnsafeRow =
+  private lazy val restored: UnsafeRow =
     UnsafeProjection.create(key).apply(InternalRow(UTF8String.fromString("restored")))
 }

@@ -68,8 +68,8 @@ final class StateMigration(histories: Seq[SchemaHistory], store: StateStore) {
     other
   }
 
-  private val toKey = UnsafeProjection.create(key)
-  private val toValue = UnsafeProjection.create(value)
+  private lazy val toKey = UnsafeProjection.create(key)
+  private lazy val toValue = UnsafeProjection.create(value)
 }
 
 private[spark] object StateMigration {
