@@ -59,15 +59,22 @@ def expected(rows: list[dict[str, Any]]) -> list[Delay]:
 
 
 class Ends:
-    """Sends the rows, and sees the results."""
+    """Sends the rows, and sees the results, until it is closed."""
 
     def __init__(self, address: str, rows: list[dict[str, Any]], rate: int) -> None:
         self._address, self._rows, self._rate = address, rows, rate
         self._sent: list[float] = []
         self.results: dict[int, Delay] = {}
         self.latencies = Latencies()
-        for end in (self._send, self._look):
-            threading.Thread(target=end, daemon=True).start()
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=end, daemon=True) for end in (self._send, self._look)]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
 
     def _send(self) -> None:
         from confluent_kafka import Producer
@@ -76,9 +83,10 @@ class Ends:
         began = time.monotonic()
         for number, row in enumerate(self._rows):
             # The first ones wait until the job has begun.
-            while number >= WARM_UP_ROWS and not self.results:
-                time.sleep(0.1)
+            while number >= WARM_UP_ROWS and not self.results and not self._over.wait(0.1):
                 began = time.monotonic() - number / self._rate
+            if self._over.is_set():
+                return
             time.sleep(max(0.0, began + number / self._rate - time.monotonic()))
             self._sent.append(time.time())
             producer.produce("flights", json.dumps(row), row["tailnum"])
@@ -90,13 +98,14 @@ class Ends:
 
         consumer = Consumer({"bootstrap.servers": self._address, "group.id": "eye", "enable.auto.commit": False})
         consumer.assign([TopicPartition("delays", number, 0) for number in range(2)])
-        while True:
+        while not self._over.is_set():
             for message in consumer.consume(1000, 0.01):
                 result: Delay = tuple(json.loads(message.value()).values())  # type: ignore[assignment]
                 number, now = result[1], time.time()
                 self.results[number] = result
                 if number >= WARM_UP_ROWS:
                     self.latencies.add((now - self._sent[number]) * 1000, now)
+        consumer.close()
 
 
 def main() -> int:
@@ -118,7 +127,10 @@ def main() -> int:
             out.print("Kafka runs; Spark starts")
             with Process(command, folder / "job.log") as job:
                 ends = Ends(broker.address, rows, chosen.rate)
-                watch(out, job, ends, len(rows))
+                try:
+                    watch(out, job, ends, len(rows))
+                finally:
+                    ends.close()
         finally:
             broker.process.kill()
     wrong = sum(ends.results.get(wanted[1]) != wanted for wanted in expected(rows))
@@ -128,9 +140,9 @@ def main() -> int:
 
 def watch(out: Console, job: Process, ends: Ends, count: int) -> None:
     """Until all results were seen."""
-    title = "From a producer to a consumer, through a keyed function in Python"
+    title = "Producer to consumer, through a keyed function in Python"
     seen, moved = 0, time.monotonic()
-    with Live(console=out, auto_refresh=False) as live:
+    with Live(console=out, auto_refresh=False, transient=True) as live:
         while len(ends.results) < count:
             if len(ends.results) > seen:
                 seen, moved = len(ends.results), time.monotonic()
@@ -139,7 +151,7 @@ def watch(out: Console, job: Process, ends: Ends, count: int) -> None:
             if out.is_terminal:
                 live.update(ends.latencies.view(title), refresh=True)
             time.sleep(0.5)
-        live.update(ends.latencies.view(title), refresh=True)
+    out.print(ends.latencies.view(title))
 
 
 if __name__ == "__main__":

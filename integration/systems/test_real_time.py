@@ -62,8 +62,8 @@ def test_killed_drivers(broker: Broker, tmp_path: Path, tally: Tally, interval: 
     for number in range(KILLS):
         with lives.start() as life:
             life.wait_for("\nstarted\n")
-            # Spark begins with micro-batches in no folder whose first batch has left state and no offsets. The second one
-            # is replayed, if there is an interval.
+            # Spark begins with micro-batches in no folder whose first batch has left state and no offsets. With an
+            # interval the second one is replayed.
             ends = 2 if number == 0 else chance.randint(0, 3)
             lives.give(feed, ROWS)
             while life.text.count("\nbatch ") < ends:

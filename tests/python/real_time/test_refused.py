@@ -48,7 +48,6 @@ def test_how_it_is_started(rows: Rows) -> None:
     def counts() -> Any:
         return snapline.key_by(rows.df, "k").process(Count(rows.seen), SCHEMA)
 
-
     refused(rows, rows.writer(counts()), "unaligned", CheckpointConfig(unaligned=True))
     refused(rows, rows.writer(counts()).outputMode("append"), r"set outputMode\(\"update\"\)")
     refused(rows, rows.writer(counts()).foreachBatch(lambda df, number: None), "foreachBatch does not write rows")

@@ -17,7 +17,7 @@ def whole_batch_needs(
     """The reasons for which a function does not run in real-time mode.
 
     Args:
-        name: of the function, for the reasons.
+        name: the function, as the reasons name it.
         has_order: whether it was given ``order_by``.
         is_grouped: whether it gets all rows of a key at once.
     """

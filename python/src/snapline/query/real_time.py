@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from snapline.jar import PROVIDER_CLASS
 from snapline.java_api import frame_with, java_session_internals
@@ -15,8 +15,6 @@ from snapline.session import PROVIDER
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
-
-    from snapline.query.supervised import SupervisedQuery
 
 # Taken by the jar's RealTimeRule, which sets the store when Spark has looked.
 _PROVIDER_BEHIND_CHECK = "spark.snapline.real-time.provider"
@@ -48,14 +46,24 @@ def is_real_time(writer: DataStreamWriter) -> bool:
     return WriterSettings.of(writer).trigger == REAL_TIME
 
 
-def wait_for_batch_end(query: SupervisedQuery) -> None:
+class Running(Protocol):
+    """A query, as far as it has to be watched."""
+
+    @property
+    def isActive(self) -> bool: ...  # Spark's name
+
+    @property
+    def lastProgress(self) -> Any: ...  # Spark's name
+
+
+def wait_for_batch_end(query: Running) -> None:
     """Until the micro-batch under way has ended, or the query has: only then its rows are in the state."""
     before = _last_batch(query)
     while query.isActive and _last_batch(query) == before:
         time.sleep(_POLL)
 
 
-def _last_batch(query: SupervisedQuery) -> int | None:
+def _last_batch(query: Running) -> int | None:
     progress = query.lastProgress
     return None if progress is None else progress["batchId"]
 

@@ -13,7 +13,7 @@ from snapline.testing.micro_batch import MicroBatch
 
 
 class LiveBatch:
-    """Of :meth:`KeyedTestHarness.live`: what a row leads to is there before the next one is given.
+    """The micro-batch of :meth:`KeyedTestHarness.live`: a row is through before the next one is given.
 
     State is in the harness after each tick and at the end, as it is in Spark's store.
 

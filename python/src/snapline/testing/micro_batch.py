@@ -72,7 +72,7 @@ class MicroBatch:
         self._fire((None, processing))
 
     def fire_timers(self) -> None:
-        """Those that are due at the end of the micro-batch."""
+        """Fires those that are due at the end of the micro-batch."""
         self._end_epoch()
         is_bounded = self._time.is_bounded
         self._fire((NEVER, NEVER) if is_bounded else (self._time.watermark, self._time.processing))
