@@ -11,6 +11,8 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+import pyspark
+
 from snapline_bench import everything, machine, published, record
 from snapline_bench.bench import BENCHES, Bench
 from snapline_bench.goal import Goal
@@ -24,13 +26,15 @@ BUILD = ROOT / "build" / "bench"
 def main() -> None:
     args = arguments()
     if args.name == "all":
-        only = args.only.split(",") if args.only else list(BENCHES)
+        only = args.only.split(",") if args.only else [name for name, bench in BENCHES.items() if bench.fits]
         raise SystemExit(everything.run(ROOT, only, args.quick, args.minutes, args.fresh))
     if args.name == "page":
         for path in published.write():
             print(path.relative_to(ROOT))
         return
     bench = BENCHES[args.name]
+    if not bench.fits and args.show is None:
+        raise SystemExit(f"{args.name} needs Spark {bench.line}: see SNAPLINE_SPARK in scripts/env.sh")
     if args.show is not None:
         show(bench, json.loads(args.show.read_text())["runs"])
         return
@@ -83,7 +87,9 @@ def run(bench: Bench, args: argparse.Namespace) -> None:
 
 
 def command_of(words: list[str]) -> str:
-    return "bench/run " + " ".join(word for word in words if word != "--record")
+    first = (ROOT / "SPARK_LINES").read_text().split()[0]
+    line = "" if pyspark.__version__ == first else f"SNAPLINE_SPARK={pyspark.__version__} "
+    return f"{line}bench/run " + " ".join(word for word in words if word != "--record")
 
 
 def stand(goal: Goal, value: float | None) -> dict[str, str | float | None]:

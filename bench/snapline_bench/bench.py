@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyspark
+
 from snapline_bench import (
     aggregation,
     asynchronous,
@@ -24,6 +26,7 @@ from snapline_bench import (
     processor,
     provider,
     real_time,
+    real_time_soak,
     recovery,
     rescale,
     restart,
@@ -63,6 +66,15 @@ class Bench:
     names: tuple[str, ...] = provider.NAMES
     choose: Callable[[list[str], Path | None, dict[str, str]], list[Provider]] = provider.choose
     sheets: Callable[[list[dict[str, Any]]], list[Sheet]] = no_sheets
+    #: The first line of Spark that it runs on.
+    line: str = "4.2"
+
+    @property
+    def fits(self) -> bool:
+        """Whether it runs on this Spark."""
+        return [int(part) for part in self.line.split(".")] <= [
+            int(part) for part in pyspark.__version__.split(".")[:2]
+        ]
 
     @property
     def title(self) -> str:
@@ -84,6 +96,7 @@ def bench_of(name: str, module: Any) -> Bench:
         getattr(module, "NAMES", provider.NAMES),
         getattr(module, "choose", provider.choose),
         getattr(module, "sheets", no_sheets),
+        getattr(module, "LINE", "4.2"),
     )
 
 
@@ -149,6 +162,7 @@ SINK = bench_of("sink", sink)
 VISIBLE = bench_of("sink-visible", visible)
 REAL_TIME = bench_of("real-time", real_time)
 REAL_TIME_SHORT = replace(REAL_TIME, name="real-time-short", sizes=asdict(real_time.SHORT), goals=real_time.SHORT_GOALS)
+REAL_TIME_SOAK = bench_of("real-time-soak", real_time_soak)
 LATENCY = bench_of("keyed-latency", latency)
 WORKERS = bench_of("keyed-memory", workers)
 LOCAL_FILES = bench_of("local-files", local_files)
@@ -181,6 +195,7 @@ BENCHES = {
         VISIBLE,
         REAL_TIME,
         REAL_TIME_SHORT,
+        REAL_TIME_SOAK,
         LATENCY,
         WORKERS,
         LOCAL_FILES,

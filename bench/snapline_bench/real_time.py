@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyspark
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -26,7 +25,7 @@ from snapline_bench.snapline_only import sessions
 from snapline_bench.traffic import Feed, Traffic, traffic
 
 MICRO = "micro-batches"
-SPARK = "spark-jvm"
+JVM, SPARK = "jvm", "spark-jvm"
 SUMS, SPARK_SUMS = "aggregation", "spark-aggregation"
 FIRSTS, SPARK_FIRSTS = "deduplication", "spark-deduplication"
 FLINK = pyflink.THREAD
@@ -34,6 +33,7 @@ FLINK_SQL = "flink-sql"
 OURS_ALL = {
     OURS: "Keyed Python function",
     MICRO: "the same in micro-batches, one after the other",
+    JVM: "transformWithState in Scala, Snapline's store",
     SUMS: "groupBy().agg(), Snapline's store",
     FIRSTS: "dropDuplicates, Snapline's store",
 }
@@ -46,7 +46,7 @@ FLINKS = {
     FLINK: "PyFlink, thread mode, a buffer's timeout of 1 ms",
     FLINK_SQL: "Flink SQL, GROUP BY without Python, a buffer's timeout of 1 ms",
 }
-NAMES = (OURS, SPARK, FLINK, FLINK_SQL, MICRO, SUMS, SPARK_SUMS, FIRSTS, SPARK_FIRSTS)
+NAMES = (OURS, SPARK, FLINK, FLINK_SQL, MICRO, JVM, SUMS, SPARK_SUMS, FIRSTS, SPARK_FIRSTS)
 PARTITIONS = 2
 
 
@@ -69,6 +69,7 @@ class Sizes:
 SHORT = Sizes(batch=10, seconds=40)
 QUICK = Sizes(batch=10, warm_up=10, seconds=15)
 REPS = 3
+LINE = "4.3"
 FIGURES = {
     **{f"p{p}_{rate}": f"{rate:,} rows/s: p{p} ms" for rate in Sizes.rates for p in (50, 99)},
     **{f"cpu_{rate}": f"{rate:,} rows/s: CPU us / row" for rate in Sizes.rates},
@@ -85,6 +86,7 @@ def goals(p99: float) -> list[Goal]:
         *(Goal(f"p50_{rate}", Part.WHOLE, SPARK, 1.5) for rate in slow),
         *(Goal(f"p99_{rate}", Part.WHOLE, SPARK, 1.0) for rate in slow),
         *(Goal(f"p{p}_{rate}", Part.WHOLE, FLINK, None) for p in (50, 99) for rate in slow),
+        *(Goal(f"p{p}_{rate}", Part.WHOLE, SPARK, 1.0, JVM) for p in (50, 99) for rate in slow),
         *(Goal(f"p{p}_{rate}", Part.WHOLE, SPARK_SUMS, 1.0, SUMS) for p in (50, 99) for rate in slow),
         *(Goal(f"p{p}_{rate}", Part.WHOLE, SPARK_FIRSTS, 1.0, FIRSTS) for p in (50, 99) for rate in slow),
         *(Goal(f"cpu_{rate}", Part.WHOLE, MICRO, 2.0) for rate in (1_000, 20_000)),
@@ -96,8 +98,6 @@ SHORT_GOALS = goals(400.0)
 
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
-    if pyspark.__version__ < "4.3":
-        raise SystemExit("needs Spark 4.3: SNAPLINE_SPARK=4.3.0 bench/run real-time")
     ours = {local_files.SETTING: local_files.CLASSES[local_files.OURS], **settings}
     found = sessions([name for name in names if name in OURS_ALL], OURS_ALL, jar, ours)
     found += [replace(ROCKSDB, name=name, title=SPARKS[name]) for name in names if name in SPARKS]
@@ -124,7 +124,7 @@ def results(name: str, rows: DataFrame) -> DataFrame:
     """
     if name in (OURS, MICRO):
         return snapline.key_by(rows, "k").process(Count(), "value string")
-    if name == SPARK:
+    if name in (JVM, SPARK):
         spark: Any = rows.sparkSession
         return DataFrame(spark._jvm.io.snapline.bench.Counts.of(rows._jdf), spark)
     if name in (SUMS, SPARK_SUMS):
@@ -137,7 +137,7 @@ def results(name: str, rows: DataFrame) -> DataFrame:
 def open_live_session(job: Job, target: Target, sizes: Sizes) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     jars = (*job.provider.jars, *target.jars)
-    if job.provider.name == SPARK:
+    if job.provider.name in (JVM, SPARK):
         jars = (*jars, str(compiled("real-time", venv.BENCH / "real-time", venv.BUILD, ())))
     settings = {
         **job.provider.settings,
@@ -150,7 +150,7 @@ def open_live_session(job: Job, target: Target, sizes: Sizes) -> SparkSession:
 
 
 @contextmanager
-def spark_query(job: Job, target: Target, sizes: Sizes) -> Iterator[None]:
+def spark_query(job: Job, target: Target, sizes: Sizes) -> Iterator[SparkSession]:
     spark = open_live_session(job, target, sizes)
     options = {"kafka.bootstrap.servers": target.address, "subscribe": "in", "startingOffsets": "earliest"}
     read = spark.readStream.format("kafka").options(**options).load()
@@ -165,7 +165,7 @@ def spark_query(job: Job, target: Target, sizes: Sizes) -> Iterator[None]:
     else:
         query = snapline.start(writer.trigger(realTime=f"{sizes.batch} seconds"))
     try:
-        yield
+        yield spark
     finally:
         query.stop()
         spark.stop()
@@ -181,7 +181,7 @@ def flink_query(job: Job, target: Target, sizes: Sizes) -> Iterator[None]:
 
 def measure(job: Job) -> Result:
     sizes = Sizes(**job.sizes)
-    query = flink_query if job.provider.name in FLINKS else spark_query
+    query: Any = flink_query if job.provider.name in FLINKS else spark_query
     counts = job.provider.name not in (FIRSTS, SPARK_FIRSTS)
     figures: dict[str, float] = {}
     with kafka(job.scratch) as target:

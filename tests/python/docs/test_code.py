@@ -29,7 +29,8 @@ def test_there_is_code():
 
 
 @pytest.mark.parametrize(
-    "page", ["docs/keyed-state.md", "docs/operator-state.md", "docs/real-time.md", "docs/tutorial.md", "docs/windows.md"]
+    "page",
+    ["docs/keyed-state.md", "docs/operator-state.md", "docs/real-time.md", "docs/tutorial.md", "docs/windows.md"],
 )
 def test_what_needs_no_spark_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -149,3 +149,23 @@ def test_other_queries_see_nothing_of_it(rows: Rows, spark: SparkSession) -> Non
         assert spark.conf.get("spark.sql.streaming.realTimeMode.allowlistCheck", "true") == "true"
     finally:
         query.stop()
+
+
+def test_spark_starts_it_too(rows: Rows, spark: SparkSession) -> None:
+    """As the page says, with settings in the place of `snapline.start`."""
+    provider = str(spark.conf.get(PROVIDER))
+    check = "spark.sql.streaming.realTimeMode.allowlistCheck"
+    spark.conf.unset(PROVIDER)
+    spark.conf.set(check, "false")
+    spark.conf.set("spark.snapline.real-time.provider", provider)
+    try:
+        counts = snapline.key_by(rows.df, "k").process(Count(rows.seen), SCHEMA)
+        query = rows.writer(counts).option("asyncProgressTrackingEnabled", "false").start()
+        try:
+            rows.add(("a", 0), ("a", 0))
+            assert rows.wait_for_lines(2) == ["a 1", "a 2"]
+        finally:
+            query.stop()
+    finally:
+        spark.conf.unset(check)
+        spark.conf.set(PROVIDER, provider)
