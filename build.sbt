@@ -149,6 +149,7 @@ lazy val bench = project
     scalacOptions ++= Compiler.scala,
     publish / skip := true,
     Compile / unmanagedJars := Attributed.blankSeq(SparkLine.jars),
-    Compile / unmanagedSourceDirectories := Seq("null-provider", "checkpoints-tab", "real-time").map(baseDirectory.value / _),
+    Compile / unmanagedSourceDirectories :=
+      Seq("null-provider", "checkpoints-tab", "real-time").map(baseDirectory.value / _),
     target := file("target/bench").getAbsoluteFile
   )
