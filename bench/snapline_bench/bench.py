@@ -161,7 +161,15 @@ ASYNCHRONOUS = bench_of("asynchronous", asynchronous)
 SINK = bench_of("sink", sink)
 VISIBLE = bench_of("sink-visible", visible)
 REAL_TIME = bench_of("real-time", real_time)
-REAL_TIME_SHORT = replace(REAL_TIME, name="real-time-short", sizes=asdict(real_time.SHORT), goals=real_time.SHORT_GOALS)
+REAL_TIME_SHORT = replace(
+    REAL_TIME,
+    name="real-time-short",
+    sizes=asdict(real_time.SHORT),
+    quick=asdict(real_time.SHORT_QUICK),
+    figures=real_time.figures_of(real_time.SHORT),
+    goals=real_time.short_goals(),
+    names=real_time.SHORT_NAMES,
+)
 REAL_TIME_SOAK = bench_of("real-time-soak", real_time_soak)
 LATENCY = bench_of("keyed-latency", latency)
 WORKERS = bench_of("keyed-memory", workers)

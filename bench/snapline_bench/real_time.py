@@ -46,7 +46,8 @@ FLINKS = {
     FLINK: "PyFlink, thread mode, a buffer's timeout of 1 ms",
     FLINK_SQL: "Flink SQL, GROUP BY without Python, a buffer's timeout of 1 ms",
 }
-NAMES = (OURS, SPARK, FLINK, FLINK_SQL, MICRO, JVM, SUMS, SPARK_SUMS, FIRSTS, SPARK_FIRSTS)
+NAMES = (OURS, SPARK, FLINK)
+SHORT_NAMES = (*NAMES, FLINK_SQL, MICRO, JVM, SUMS, SPARK_SUMS, FIRSTS, SPARK_FIRSTS)
 PARTITIONS = 2
 
 
@@ -62,30 +63,41 @@ class Sizes:
     batch: int = 60
     warm_up: int = 30
     seconds: int = 65
-    rates: tuple[int, ...] = (200, 1_000, 20_000)
+    rates: tuple[int, ...] = (200, 1_000)
     memory: str = "2g"
 
 
-SHORT = Sizes(batch=10, seconds=40)
+SHORT = Sizes(batch=10, warm_up=15, seconds=25, rates=(200, 1_000, 20_000))
 QUICK = Sizes(batch=10, warm_up=10, seconds=15)
+SHORT_QUICK = replace(SHORT, seconds=15)
 REPS = 3
 LINE = "4.3"
-FIGURES = {
-    **{f"p{p}_{rate}": f"{rate:,} rows/s: p{p} ms" for rate in Sizes.rates for p in (50, 99)},
-    **{f"cpu_{rate}": f"{rate:,} rows/s: CPU us / row" for rate in Sizes.rates},
-    "others": "other load, cores",
-}
+
+
+def figures_of(sizes: Sizes) -> dict[str, str]:
+    return {
+        **{f"p{p}_{rate}": f"{rate:,} rows/s: p{p} ms" for rate in sizes.rates for p in (50, 99)},
+        **{f"cpu_{rate}": f"{rate:,} rows/s: CPU us / row" for rate in sizes.rates},
+        "others": "other load, cores",
+    }
 
 
 def goals(p99: float) -> list[Goal]:
     """`p99`: that of our function, in ms."""
-    slow = [200, 1_000]
+    slow = Sizes.rates
     return [
         *(Goal(f"p50_{rate}", Part.ABSOLUTE, "", 15.0) for rate in slow),
         *(Goal(f"p99_{rate}", Part.ABSOLUTE, "", p99) for rate in slow),
         *(Goal(f"p50_{rate}", Part.WHOLE, SPARK, 1.5) for rate in slow),
         *(Goal(f"p99_{rate}", Part.WHOLE, SPARK, 1.0) for rate in slow),
         *(Goal(f"p{p}_{rate}", Part.WHOLE, FLINK, None) for p in (50, 99) for rate in slow),
+    ]
+
+
+def short_goals() -> list[Goal]:
+    slow = Sizes.rates
+    return [
+        *goals(400.0),
         *(Goal(f"p{p}_{rate}", Part.WHOLE, SPARK, 1.0, JVM) for p in (50, 99) for rate in slow),
         *(Goal(f"p{p}_{rate}", Part.WHOLE, SPARK_SUMS, 1.0, SUMS) for p in (50, 99) for rate in slow),
         *(Goal(f"p{p}_{rate}", Part.WHOLE, SPARK_FIRSTS, 1.0, FIRSTS) for p in (50, 99) for rate in slow),
@@ -93,8 +105,8 @@ def goals(p99: float) -> list[Goal]:
     ]
 
 
+FIGURES = figures_of(Sizes())
 GOALS = goals(100.0)
-SHORT_GOALS = goals(400.0)
 
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:

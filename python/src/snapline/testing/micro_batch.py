@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +24,18 @@ from snapline.worker.job import Job
 MakeLink = Callable[[Callable[[Frame], Frame | None]], Link]
 
 
+@dataclass(frozen=True)
+class Parts:
+    """An operator's own, which outlive a micro-batch."""
+
+    job: Job
+    schemas: dict[int, pa.Schema]
+    states: Sequence[StoredState]
+    operator_states: StoredOperatorStates
+    store: Store
+    bounds: Bounds
+
+
 class MicroBatch:
     """The frames of a task in their order, and the store behind them.
 
@@ -33,33 +45,19 @@ class MicroBatch:
             names the time of the clock.
     """
 
-    def __init__(
-        self,
-        job: Job,
-        schemas: dict[int, pa.Schema],
-        states: Sequence[StoredState],
-        operator_states: StoredOperatorStates,
-        store: Store,
-        bounds: Bounds,
-        time: BatchTime,
-        link: MakeLink,
-        setup: Frame,
-        *,
-        is_live: bool = False,
-    ) -> None:
-        self._job, self._schemas, self._states, self._store, self._bounds = job, schemas, states, store, bounds
-        self._operator_states = operator_states
+    def __init__(self, parts: Parts, time: BatchTime, link: MakeLink, setup: Frame, *, is_live: bool = False) -> None:
+        self._parts = parts
         self._time = time
         self._is_live = is_live
-        self._exchange = Exchange(schemas, states, store, bounds, operator_states)
-        self._rows = RowChunks(job, schemas, states, bounds, self._exchange.held)
+        self._exchange = Exchange(parts.schemas, parts.states, parts.store, parts.bounds, parts.operator_states)
+        self._rows = RowChunks(parts.job, parts.schemas, parts.states, parts.bounds, self._exchange.held)
         self._exchange.link = link(self._exchange.answer)
         self._exchange.link.send(setup)
-        self._exchange.run(operator_states.frames())
+        self._exchange.run(parts.operator_states.frames())
 
     def broadcast(self, rows: Sequence[Any]) -> None:
         """Rows of the broadcast stream, in the order of all partitions."""
-        self._run(broadcast_chunks(rows, self._schemas, self._bounds.chunk_rows))
+        self._run(broadcast_chunks(rows, self._parts.schemas, self._parts.bounds.chunk_rows))
 
     def rows(self, rows: Sequence[Any]) -> None:
         """Rows as tuples."""
@@ -85,9 +83,9 @@ class MicroBatch:
         """Closes the function and removes what has expired."""
         self._end_epoch()
         result = self._exchange.end()
-        self._operator_states.mark()
+        self._parts.operator_states.mark()
         if not self._time.is_bounded:
-            for state in self._states:
+            for state in self._parts.states:
                 state.clean_up(self._time)
         return result
 
@@ -103,15 +101,15 @@ class MicroBatch:
         limit = due[domain]
         has_fired = False
         while limit is not None:
-            found = [timer for timer in timers_of(self._store) if timer[1] == domain and timer[0] <= limit]
+            found = [timer for timer in timers_of(self._parts.store) if timer[1] == domain and timer[0] <= limit]
             if not found:
                 break
-            taken, left = found[: self._bounds.chunk_rows], found[self._bounds.chunk_rows :]
+            taken, left = found[: self._parts.bounds.chunk_rows], found[self._parts.bounds.chunk_rows :]
             # Some timers of one time may be left: up to here the store has none any more.
             through = min(taken[-1][0], left[0][0] - 1) if left else taken[-1][0]
             for timer in taken:
-                self._store.delete(TIMERS, timer)
-            self._run([Chunk.of_timers(self._job, self._schemas, self._states, taken, through, due)])
+                self._parts.store.delete(TIMERS, timer)
+            self._run([Chunk.of_timers(self._parts.job, self._parts.schemas, self._parts.states, taken, through, due)])
             has_fired = True
         return has_fired
 

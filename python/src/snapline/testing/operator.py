@@ -14,7 +14,7 @@ from snapline.state.cursor import BatchTime
 from snapline.testing.bounds import Bounds
 from snapline.testing.chunks import keys_of
 from snapline.testing.exchange import BatchResult
-from snapline.testing.micro_batch import MakeLink, MicroBatch, timers_of
+from snapline.testing.micro_batch import MakeLink, MicroBatch, Parts, timers_of
 from snapline.testing.operator_states import StoredOperatorStates
 from snapline.testing.schemas import exchange_schemas
 from snapline.testing.states import StoredState
@@ -60,6 +60,7 @@ class Operator:
         self.states = [
             StoredState(i, spec, self.schemas, store, bounds.max_prefetch) for i, spec in enumerate(plan.states)
         ]
+        self._parts = Parts(job, self.schemas, self.states, self.operator_states, store, bounds)
         self._batch_id = 0
 
     def run_batch(
@@ -93,12 +94,9 @@ class Operator:
     def begin(self, time: BatchTime, link: MakeLink, *, is_live: bool = False) -> MicroBatch:
         """A micro-batch that the caller drives; arguments as those of :meth:`run_batch`."""
         self._delete_states()
-        states = (self.states, self.operator_states)
         setup = self._setup(time)
         self._batch_id += 1
-        return MicroBatch(
-            self._job, self.schemas, *states, self.store, self._bounds, time, link, setup, is_live=is_live
-        )
+        return MicroBatch(self._parts, time, link, setup, is_live=is_live)
 
     def _delete_states(self) -> None:
         for name in self._job.plan.deleted:
