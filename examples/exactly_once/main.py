@@ -17,7 +17,7 @@ from rich.table import Table
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "flights")]
 
-from data import load  # noqa: E402
+from data import load, records  # noqa: E402
 
 from integration.systems.broker import Broker  # noqa: E402
 from integration.systems.kafka_jars import kafka_jars  # noqa: E402
@@ -28,22 +28,6 @@ KILLS = 2
 PATIENCE_SECONDS = 300.0
 
 Journey = tuple[str, int, int, int, str]
-
-
-def flights() -> list[dict[str, Any]]:
-    """Those whose aircraft is known, in order of time."""
-    table = load(DAYS).flights
-    table = table[table["tailnum"].notna()]
-    rows = zip(table["tailnum"], table["dest"], table["dep_delay"].astype(object), strict=True)
-    return [
-        {
-            "tailnum": str(tailnum),
-            "number": number,
-            "dest": str(dest),
-            "delay": delay if isinstance(delay, int) else None,
-        }
-        for number, (tailnum, dest, delay) in enumerate(rows)
-    ]
 
 
 def expected(rows: list[dict[str, Any]]) -> list[Journey]:
@@ -91,7 +75,7 @@ def main() -> int:
         try:
             for topic in ("flights", "journeys"):
                 broker.make_topic(topic, 3)
-            rows = flights()
+            rows = records(load(DAYS).flights)
             feed(broker, rows)
             out.print(f"{len(rows):,} flights of {DAYS} days are in the topic flights")
             command = [sys.executable, str(HERE / "job.py"), broker.address, str(folder), ",".join(kafka_jars())]

@@ -7,6 +7,7 @@ that its output is compared with reads these tables and nothing that Spark has t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -48,6 +49,21 @@ def load(days: int = 365) -> Tables:
         weather=_first_days(weather, days, ["hour", "origin"], WEATHER_COLUMNS),
         days=days,
     )
+
+
+def records(flights: pd.DataFrame, count: int | None = None) -> list[dict[str, Any]]:
+    """Flights whose aircraft is known, as a topic has them: numbered, in order of time; the first so many of them."""
+    flights = flights[flights["tailnum"].notna()].head(count or len(flights))
+    rows = zip(flights["tailnum"], flights["dest"], flights["dep_delay"].astype(object), strict=True)
+    return [
+        {
+            "tailnum": str(tailnum),
+            "number": number,
+            "dest": str(dest),
+            "delay": delay if isinstance(delay, int) else None,
+        }
+        for number, (tailnum, dest, delay) in enumerate(rows)
+    ]
 
 
 def _timed(frame: pd.DataFrame) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from rich.live import Live
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "flights")]
 
-from data import load  # noqa: E402
+from data import load, records  # noqa: E402
 
 from integration.systems.broker import Broker  # noqa: E402
 from integration.systems.kafka_jars import kafka_jars  # noqa: E402
@@ -28,22 +28,6 @@ PATIENCE_SECONDS = 120.0
 WARM_UP_ROWS = 500
 
 Delay = tuple[str, int, int, float]
-
-
-def flights(count: int) -> list[dict[str, Any]]:
-    """The first ones whose aircraft is known, in order of time."""
-    table = load().flights
-    table = table[table["tailnum"].notna()].head(count)
-    rows = zip(table["tailnum"], table["dest"], table["dep_delay"].astype(object), strict=True)
-    return [
-        {
-            "tailnum": str(tailnum),
-            "number": number,
-            "dest": str(dest),
-            "delay": delay if isinstance(delay, int) else None,
-        }
-        for number, (tailnum, dest, delay) in enumerate(rows)
-    ]
 
 
 def expected(rows: list[dict[str, Any]]) -> list[Delay]:
@@ -114,7 +98,7 @@ def main() -> int:
     options.add_argument("--seconds", type=int, default=60, help="for which they are sent (60)")
     chosen = options.parse_args()
     out = Console(highlight=False)
-    rows = flights(WARM_UP_ROWS + chosen.rate * chosen.seconds)
+    rows = records(load().flights, WARM_UP_ROWS + chosen.rate * chosen.seconds)
     with tempfile.TemporaryDirectory(prefix="snapline-real-time-") as name:
         folder = Path(name)
         broker = Broker(folder)
