@@ -158,6 +158,5 @@ def _measure_spark(job: Job, sizes: Sizes, rows: int, parts: Parts) -> Measured:
 
 def _measure_flink(job: Job, sizes: Sizes, rows: int, parts: Parts) -> Measured:
     """The time of as many rows as a batch has: Flink knows no batches."""
-    told = [(sorted(file for batch in part for file in batch.iterdir()), rows * len(part)) for part in parts]
-    usage = pyflink.run_job(job.provider, sizes.entries, told, job.scratch)
+    usage = pyflink.run_job(job.provider, sizes.entries, pyflink.parts_of(parts, rows), job.scratch)
     return usage, usage.elapsed_s * 1e3 / len(parts[1]), []

@@ -41,7 +41,6 @@ def main(broker: str, folder: str, jars: str) -> None:
         "spark.master": "local[6]",
         "spark.sql.shuffle.partitions": "2",
         "spark.jars": jars,
-        "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.ui.enabled": "false",
         "spark.log.level": "ERROR",

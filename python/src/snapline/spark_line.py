@@ -18,6 +18,11 @@ def fits(release: str) -> bool:
     return line_of(release) == __spark_line__
 
 
+def has_real_time_state() -> bool:
+    """Whether Spark keeps state in its real-time mode, which it does from 4.3 on."""
+    return tuple(map(int, __spark_line__.split("."))) >= (4, 3)
+
+
 def what_to_install(release: str) -> str:
     """For one who has that Spark and this package, and they do not fit."""
     line = line_of(release)

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from snapline._version import __spark_line__
 from snapline.errors import InvalidConfiguration
 from snapline.functions.whole_batch import whole_batch_needs
 from snapline.plan.logical_plan import Plan, WriterSettings
 from snapline.plan.obstacles import INITIAL
+from snapline.spark_line import has_real_time_state
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from snapline.settings.checkpoint_config import CheckpointConfig
-
-#: The first line of Spark that keeps state in real-time mode.
-_FIRST_LINE = (4, 3)
 
 _SINKS = {"console", "foreach", "kafka", "memory"}
 #: Logical nodes of the physical ones on Spark's own list; ours stand beside them.
@@ -54,7 +51,7 @@ def check_real_time(writer: DataStreamWriter, config: CheckpointConfig) -> None:
     Raises:
         InvalidConfiguration: every reason is named.
     """
-    if tuple(map(int, __spark_line__.split("."))) < _FIRST_LINE:
+    if not has_real_time_state():
         raise InvalidConfiguration(
             "trigger(realTime=…) with a keyed function needs Spark 4.3.",
             "use pyspark 4.3 and the Snapline for it; or trigger(processingTime=…).",
