@@ -179,7 +179,7 @@ def test_reduce_with_state() -> None:
     """Streaming: each row gives the result so far; a batch: each key its last one."""
     rows = [("a", 0), ("c", 1), ("d", 1), ("b", 0), ("e", 1)]
     wanted = {
-        "per_row": [("a", 0), ("ab", 0), ("c", 1), ("cd", 1), ("cde", 1)],
+        "per_element": [("a", 0), ("ab", 0), ("c", 1), ("cd", 1), ("cde", 1)],
         "per_batch": [("ab", 0), ("cde", 1)],
     }
     for emit, results in wanted.items():
