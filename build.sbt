@@ -132,9 +132,10 @@ lazy val snapline = project
     pythonJar := {
       val jar = (Compile / packageBin).value
       val copy = file("python/src/snapline/jars").getAbsoluteFile / jar.getName
-      IO.delete(copy.getParentFile)
+      // Those of the other lines stay.
+      IO.delete((copy.getParentFile ** s"snapline-spark-${SparkLine.line}_*.jar").get())
       IO.copyFile(jar, copy)
-      sys.env.get("JAR_INPUTS").foreach(IO.write(copy.getParentFile / "inputs", _))
+      sys.env.get("JAR_INPUTS").foreach(IO.write(copy.getParentFile / s"inputs-${SparkLine.line}", _))
       copy
     }
   )

@@ -14,7 +14,7 @@ die() {
   exit 1
 }
 
-# Each line of Spark has a venv. The jar and _version.py are in the tree, of the line that a script was last started for.
+# Each line of Spark has a venv and a jar.
 mapfile -t SPARK_RELEASES <SPARK_LINES
 export SNAPLINE_SPARK=${SNAPLINE_SPARK:-${SPARK_RELEASES[0]}} VENV=.venv
 [[ " ${SPARK_RELEASES[*]} " == *" $SNAPLINE_SPARK "* ]] ||
@@ -57,7 +57,7 @@ need_venv() { locked venv make_venv; }
 
 make_venv() {
   local wanted python
-  wanted=$(pwd && cat VERSION python/requirements-dev.txt python/pyproject.toml python/hatch_build.py && echo "$SNAPLINE_SPARK")
+  wanted=$(pwd && cat VERSION SPARK_LINES python/requirements-dev.txt python/pyproject.toml python/hatch_build.py && echo "$SNAPLINE_SPARK")
   wanted=$(cksum <<<"$wanted")
   if [[ ! -f $VENV/stamp || $(<"$VENV/stamp") != "$wanted" ]]; then
     say "Preparing $VENV"
@@ -67,8 +67,6 @@ make_venv() {
       "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check \
         -r python/requirements-dev.txt "pyspark==$SNAPLINE_SPARK" -e python &&
       printf '%s\n' "$wanted" >"$VENV/stamp"
-  elif ! grep -qsF "\"${SNAPLINE_SPARK%.*}\"" python/src/snapline/_version.py; then
-    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e python
   fi
 }
 
@@ -106,7 +104,8 @@ jar_inputs() {
 
 # The jar, where the Python package looks for it. sbt starts only if what the jar is made of has changed.
 need_jar() {
-  [[ ! -f $JARS/inputs || $(<"$JARS/inputs") != "$(jar_inputs)" ]] || return 0
+  local inputs=$JARS/inputs-${SNAPLINE_SPARK%.*}
+  [[ ! -f $inputs || $(<"$inputs") != "$(jar_inputs)" ]] || return 0
   say "Building the jar"
   sbt pythonJar
 }

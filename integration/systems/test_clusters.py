@@ -35,7 +35,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel, as installed."""
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run([str(ROOT / "scripts" / "wheel")], check=True, stdin=subprocess.DEVNULL)
-    (built,) = (ROOT / "dist").glob("*.whl")
+    built = ROOT / "dist" / f"snapline-{snapline.__version__}-py3-none-any.whl"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), str(built)]
     subprocess.run(pip, check=True)
     return folder

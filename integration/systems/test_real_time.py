@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from snapline._version import __spark_line__
+from snapline.spark_line import has_real_time_state
 
 from ..drill.lives import SEED
 from ..drill.tally import Tally
@@ -28,7 +28,7 @@ KILLS = int(os.environ.get("SNAPLINE_REAL_TIME_KILLS", "4"))
 PARTITIONS = 3
 ROWS = 40
 
-pytestmark = pytest.mark.skipif(__spark_line__ == "4.2", reason="real-time mode keeps state from Spark 4.3 on")
+pytestmark = pytest.mark.skipif(not has_real_time_state(), reason="real-time mode keeps state from Spark 4.3 on")
 
 
 @pytest.mark.parametrize("interval", [None, 60.0], ids=["every-batch", "interval"])

@@ -1,31 +1,53 @@
-from importlib.metadata import requires, version
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import metadata, requires, version
 from pathlib import Path
 from zipfile import ZipFile
 
 import pyspark
 
 import snapline
-from snapline._version import __spark_line__, __spark_lines__
+from snapline._version import __spark_lines__
+from snapline.spark_line import spark_line
 
 
-def test_version_is_that_of_the_version_file_with_the_spark_line(root: Path) -> None:
+def test_version_is_that_of_the_version_file(root: Path) -> None:
     written = (root / "VERSION").read_text().strip()
-    assert snapline.__version__ == written
-    assert version("snapline") == f"{written}+spark{__spark_line__}"
+    assert snapline.__version__ == version("snapline") == written
 
 
-def test_asks_for_the_spark_line_it_is_built_for(root: Path) -> None:
+def test_an_index_shows_the_readme_without_links_into_the_repository() -> None:
+    description = str(metadata("snapline").json["description"])
+    assert "# Snapline" in description
+    assert re.findall(r"\]\((?!https?:|#)[^)]*\)", description) == []
+
+
+def test_asks_for_the_lines_of_spark_that_it_has_jars_for(root: Path) -> None:
     releases = (root / "SPARK_LINES").read_text().split()
-    (release,) = [each for each in releases if each.rpartition(".")[0] == __spark_line__]
-    assert pyspark.__version__ == release
-    major, minor = __spark_line__.split(".")
+    assert pyspark.__version__ in releases
+    lines = [release.rpartition(".")[0] for release in releases]
+    assert list(__spark_lines__) == lines == sorted(lines)
+    major, minor = lines[-1].split(".")
     asked = next(line for line in requires("snapline") or [] if line.startswith("pyspark"))
-    assert asked == f"pyspark<{major}.{int(minor) + 1},>={major}.{minor}"
+    assert asked == f"pyspark<{major}.{int(minor) + 1},>={lines[0]}"
+
+
+def test_the_line_is_that_of_the_pyspark_that_would_be_imported(tmp_path: Path) -> None:
+    """On a cluster that is the one of SPARK_HOME. It is not imported for that."""
+    (tmp_path / "pyspark").mkdir()
+    (tmp_path / "pyspark" / "__init__.py").write_text("raise ImportError('nobody should')")
+    (tmp_path / "pyspark" / "version.py").write_text('__version__: str = "9.8.7.dev0"\n')
+    code = "from snapline.spark_line import pyspark_version, spark_line; print(pyspark_version(), spark_line())"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["9.8.7.dev0", "9.8"]
 
 
 def test_carries_one_jar_of_its_own_version_and_nothing_of_others() -> None:
-    line = __spark_line__
-    jars = list((Path(snapline.__file__).parent / "jars").glob("*.jar"))
+    line = spark_line()
+    jars = list((Path(snapline.__file__).parent / "jars").glob(f"snapline-spark-{line}_*.jar"))
     assert [jar.name for jar in jars] == [f"snapline-spark-{line}_2.13-{snapline.__version__}.jar"]
 
     with ZipFile(jars[0]) as jar:

@@ -9,16 +9,17 @@ from pyspark.sql import SparkSession
 
 import snapline
 from snapline import StateBackendConfig, jar
-from snapline._version import __spark_line__, __spark_lines__
+from snapline._version import __spark_lines__
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
 from snapline.jar import EXTENSION_CLASS, PLUGIN_CLASS, PROVIDER_CLASS
 from snapline.running import RunningSpark
 from snapline.session import DEFAULTS, LOCAL_FILES
+from snapline.spark_line import spark_line
 
 from .test_jar import make_jar
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-OURS = {"version": snapline.__version__, "spark.line": __spark_line__}
+OURS = {"version": snapline.__version__, "spark.line": spark_line()}
 
 
 class FakeSpark(RunningSpark):
@@ -182,20 +183,7 @@ def test_jars_of_the_command_line_must_have_ours(
     assert snapline.configure(builder)._options["spark.jars"] == f"/k.jar,/elsewhere/{the_jar.name}"
 
 
-def test_another_line_of_spark_is_refused(builder: SparkSession.Builder, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = next(line for line in __spark_lines__ if line != __spark_line__)
-    monkeypatch.setattr(pyspark, "__version__", f"{other}.7")
-    with pytest.raises(WrongSparkVersion) as refusal:
-        snapline.configure(builder)
-    assert f"pyspark {other}.7" in refusal.value.found
-    assert f'pip install "snapline=={snapline.__version__}+spark{other}"' in refusal.value.action
-    assert f'pip install "pyspark~={__spark_line__}.0"' in refusal.value.action
-    assert builder._options == {}
-
-
-def test_a_spark_that_no_wheel_serves_is_refused(
-    builder: SparkSession.Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_spark_that_no_jar_serves_is_refused(builder: SparkSession.Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pyspark, "__version__", "3.5.1")
     with pytest.raises(WrongSparkVersion, match=rf"no Snapline \S+ for Spark 3\.5, only for .*{__spark_lines__[0]}"):
         snapline.configure(builder)

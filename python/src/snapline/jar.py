@@ -1,4 +1,4 @@
-"""The jar inside this package."""
+"""The jars inside this package: one for each line of Spark that it serves."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
-from snapline._version import __spark_line__, __version__
+from snapline._version import __version__
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
+from snapline.spark_line import LINES, fits, spark_line, what_to_install
 
 PROVIDER_CLASS = "io.snapline.spark.SnaplineStateStoreProvider"
 EXTENSION_CLASS = "io.snapline.spark.SnaplineExtension"
@@ -19,7 +20,7 @@ NAME_PREFIX = "snapline-spark-"
 
 _FOLDER = Path(__file__).parent / "jars"
 _REINSTALL = (
-    f'install the package again (pip install --force-reinstall "snapline=={__version__}+spark{__spark_line__}"); '
+    f'install the package again (pip install --force-reinstall "snapline=={__version__}"); '
     "in a source tree run scripts/wheel."
 )
 
@@ -34,15 +35,21 @@ class JarInfo:
 
 
 def jar_path() -> Path:
-    """The jar that belongs to this package.
+    """The jar for the pyspark that is here.
 
     Raises:
         InvalidConfiguration: the package holds none, or several.
+        WrongSparkVersion: no jar is for that Spark.
     """
-    jars = sorted(_FOLDER.glob("*.jar"))
+    line = spark_line()
+    if not fits(line):
+        raise WrongSparkVersion(f"pyspark is of Spark {line}; this Snapline is for {LINES}.", what_to_install(line))
+    jars = sorted(_FOLDER.glob(f"{NAME_PREFIX}{line}_*.jar"))
     if len(jars) != 1:
         names = ", ".join(jar.name for jar in jars) or "none"
-        raise InvalidConfiguration(f"the package should hold one jar in {_FOLDER}, and there is {names}.", _REINSTALL)
+        raise InvalidConfiguration(
+            f"the package should hold one jar for Spark {line} in {_FOLDER}, and there is {names}.", _REINSTALL
+        )
     return jars[0]
 
 
@@ -61,17 +68,17 @@ def read_jar_info(path: Path) -> JarInfo:
 
 
 def checked_jar() -> JarInfo:
-    """The jar, which is of the package's own version and Spark line.
+    """The jar, which is of the package's own version and of the line of the pyspark that is here.
 
     Raises:
         InvalidConfiguration: there is no such jar.
-        WrongSparkVersion: it is of another version.
+        WrongSparkVersion: it is of another version, or no jar is for that Spark.
     """
-    jar = read_jar_info(jar_path())
-    if (jar.version, jar.spark_line) != (__version__, __spark_line__):
+    jar, line = read_jar_info(jar_path()), spark_line()
+    if (jar.version, jar.spark_line) != (__version__, line):
         raise WrongSparkVersion(
-            f"the jar is of version {jar.version} for Spark {jar.spark_line}, the package of {__version__} for Spark "
-            f"{__spark_line__}.",
+            f"the jar is of version {jar.version} for Spark {jar.spark_line}, the package of {__version__}; pyspark "
+            f"is of Spark {line}.",
             _REINSTALL,
         )
     return jar

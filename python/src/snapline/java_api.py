@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from snapline import errors
-from snapline.errors import SnaplineError, StorageFailure, WrongSparkVersion
+from snapline.errors import InvalidConfiguration, SnaplineError, StorageFailure, WrongSparkVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,9 +81,27 @@ def java_folder_names(session: SparkSession) -> Any:
     return _object(session, "io.snapline.storage.FolderNames")
 
 
+def check_classic(given: object, what: str) -> None:
+    """Refuses what is of Spark Connect: there is no JVM behind it here.
+
+    Args:
+        given: a session, DataFrame or writer.
+        what: the call, for the text.
+
+    Raises:
+        InvalidConfiguration: it is of Spark Connect.
+    """
+    if type(given).__module__.startswith("pyspark.sql.connect"):
+        raise InvalidConfiguration(
+            f"{what} of Spark Connect, whose plans are made on the server.",
+            "use a classic session: SparkSession.builder without remote().",
+        )
+
+
 def _object(session: SparkSession, name: str) -> Any:
     from py4j.java_gateway import JavaPackage
 
+    check_classic(session, "a session")
     jvm: Any = session._jvm
     api = getattr(jvm, name)
     # py4j gives a package for a name that the JVM does not know.

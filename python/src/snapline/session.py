@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snapline._version import __spark_line__, __version__
+from snapline._version import __version__
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
 from snapline.jar import EXTENSION_CLASS, NAME_PREFIX, PLUGIN_CLASS, PROVIDER_CLASS, JarInfo, checked_jar
 from snapline.launch import Launch, read_launch
 from snapline.running import RunningSpark
 from snapline.settings.backends import CheckpointStorage, StateBackend, StateBackendConfig, backend_settings
 from snapline.settings.checks import check_settings
-from snapline.spark_line import fits, has_real_time_state, what_to_install
+from snapline.spark_line import LINES, fits, has_real_time_state, spark_line, what_to_install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,7 +87,7 @@ def check_pyspark() -> str:
     found = str(pyspark.__version__)
     if not fits(found):
         raise WrongSparkVersion(
-            f"pyspark {found}; this Snapline {__version__} is for Spark {__spark_line__}.", what_to_install(found)
+            f"pyspark {found}; this Snapline {__version__} is for Spark {LINES}.", what_to_install(found)
         )
     return found
 
@@ -143,10 +143,10 @@ def _join(builder: SparkSession.Builder, running: RunningSpark, jar: JarInfo) ->
             "call snapline.configure() before the first session of the process (in a notebook: restart it); with "
             f"spark-submit add --jars {jar.path}",
         )
-    if (found.get("version"), found.get("spark.line")) != (__version__, __spark_line__):
+    if (found.get("version"), found.get("spark.line")) != (__version__, spark_line()):
         raise WrongSparkVersion(
             f"Spark runs with the jar of Snapline {found.get('version')} for Spark {found.get('spark.line')}, and the "
-            f"package is {__version__} for Spark {__spark_line__}.",
+            f"package is {__version__}, with pyspark of Spark {spark_line()}.",
             f"let both be of one version: --jars {jar.path}",
         )
     extensions = running.conf(EXTENSIONS)

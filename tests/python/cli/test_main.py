@@ -4,13 +4,13 @@ import subprocess
 import sys
 
 from snapline import __version__
-from snapline._version import __spark_line__
+from snapline.spark_line import LINES
 
 from .conftest import Run
 
 
 def test_version(run: Run) -> None:
-    assert run("--version").out == f"snapline {__version__} for Spark {__spark_line__}\n"
+    assert run("--version").out == f"snapline {__version__} for Spark {LINES}\n"
 
 
 def test_wrong_use(run: Run) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from snapline._version import __spark_line__
+from snapline.spark_line import has_real_time_state
 
 from ..spark_jar import need_jar
 from ..spark_session import open_session
@@ -26,6 +26,6 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture
 def rows(spark: SparkSession, tmp_path: Path) -> Rows:
     """On a line of Spark that keeps state in real-time mode."""
-    if __spark_line__ == "4.2":
+    if not has_real_time_state():
         pytest.skip("real-time mode keeps state from Spark 4.3 on")
     return Rows(spark, tmp_path)

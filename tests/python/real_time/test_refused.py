@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 import snapline
 from snapline import CheckpointConfig
-from snapline._version import __spark_line__
 from snapline.errors import InvalidConfiguration
+from snapline.spark_line import has_real_time_state
 
 from .rows import SCHEMA, Count, Rows
 
@@ -29,7 +29,7 @@ def refused(rows: Rows, writer: Any, reason: str, config: CheckpointConfig | Non
     assert not (rows.folder / "checkpoint").exists()
 
 
-@pytest.mark.skipif(__spark_line__ != "4.2", reason="from Spark 4.3 on it works")
+@pytest.mark.skipif(has_real_time_state(), reason="from Spark 4.3 on it works")
 def test_the_line_of_spark_that_it_needs(spark: SparkSession, tmp_path: Path) -> None:
     ticks = spark.readStream.format("rate").load().selectExpr("string(value) AS k", "value AS v")
     counts = snapline.key_by(ticks, "k").process(Count(tmp_path / "seen"), SCHEMA)

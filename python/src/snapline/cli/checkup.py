@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from snapline._version import __spark_line__, __version__
-from snapline.cli.environment import find_java, find_worker_python, pyspark_version, spark_version
+from snapline._version import __version__
+from snapline.cli.environment import find_java, find_worker_python, spark_version
 from snapline.errors import SnaplineError
 from snapline.jar import NAME_PREFIX, PROVIDER_CLASS, checked_jar
 from snapline.launch import read_launch
 from snapline.session import JARS, PROVIDER
-from snapline.spark_line import PYSPARK, fits, what_to_install
+from snapline.spark_line import LINES, PYSPARK, fits, line_of, pyspark_version, spark_line, what_to_install
 
 _JAVA_FROM = 17
 _PYTHON_FROM = (3, 10)
@@ -60,7 +60,7 @@ def run_checks(environ: Mapping[str, str] = os.environ, *, start: bool) -> list[
 
 
 def _check_python() -> Check:
-    found = f"Python {platform.python_version()}, snapline {__version__} for Spark {__spark_line__}"
+    found = f"Python {platform.python_version()}, snapline {__version__} for Spark {LINES}"
     if sys.version_info < _PYTHON_FROM:
         return Check("python", State.FAIL, found, "use Python 3.10 or later.")
     return Check("python", State.OK, found)
@@ -98,19 +98,19 @@ def _check_pyspark() -> Check:
     found = pyspark_version()
     if found is None:
         return Check("pyspark", State.FAIL, "not installed", PYSPARK)
-    return Check("pyspark", *_judge_line(f"pyspark {found}", found, what_to_install(found)))
+    return _judge("pyspark", fits(found), f"pyspark {found}", what_to_install(found))
 
 
 def _check_spark(environ: Mapping[str, str]) -> Check:
     home, found = spark_version(environ)
-    advice = f"let SPARK_HOME name a Spark {__spark_line__}, or unset it to use the one in pyspark."
+    advice = f"let SPARK_HOME name a Spark {spark_line()}, as pyspark is, or unset it to use the one in pyspark."
     if found is None:
         return Check("spark", State.FAIL, f"no Spark in {home}", advice)
-    return Check("spark", *_judge_line(f"Spark {found} in {home}", found, advice))
+    return _judge("spark", line_of(found) == spark_line(), f"Spark {found} in {home}", advice)
 
 
-def _judge_line(text: str, version: str, advice: str) -> tuple[State, str, str]:
-    return (State.OK, text, "") if fits(version) else (State.FAIL, text, advice)
+def _judge(name: str, fits: bool, found: str, advice: str) -> Check:
+    return Check(name, State.OK, found) if fits else Check(name, State.FAIL, found, advice)
 
 
 def _check_jar() -> Check:

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from snapline.launch import spark_home
@@ -62,14 +61,6 @@ def find_worker_python(environ: Mapping[str, str], conf: Mapping[str, str]) -> W
         return WorkerPython(path, "", "")
     version, _, prefix = done.stdout.strip().partition(" ")
     return WorkerPython(found, version, prefix)
-
-
-def pyspark_version() -> str | None:
-    """The version of the installed package; None if there is none."""
-    try:
-        return version("pyspark")
-    except PackageNotFoundError:
-        return None
 
 
 def spark_version(environ: Mapping[str, str] = os.environ) -> tuple[Path | None, str | None]:

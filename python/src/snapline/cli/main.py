@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from snapline._version import __spark_line__, __version__
+from snapline._version import __version__
 from snapline.cli import checkpoints, doctor, savepoint, sink
 from snapline.errors import CheckpointDamaged, SnaplineError
+from snapline.spark_line import LINES
 
 EXIT_DAMAGED = 1
 EXIT_USAGE = 2
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"snapline {__version__} for Spark {__spark_line__}")
+        print(f"snapline {__version__} for Spark {LINES}")
         raise typer.Exit
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapline.errors import SnaplineError, StorageFailure
 from snapline.folder.files import already_there, not_there
-from snapline.java_api import java_file_systems, java_folder_names
+from snapline.java_api import check_classic, java_file_systems, java_folder_names
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,6 +21,7 @@ class HadoopFiles:
     """A folder through the session's Hadoop settings. Owns nothing: Hadoop keeps the file system open."""
 
     def __init__(self, session: SparkSession, location: str) -> None:
+        check_classic(session, "a session")
         jvm: Any = session._jvm
         self._io = getattr(jvm, "org.apache.commons.io.IOUtils")
         self._new_path = getattr(jvm, "org.apache.hadoop.fs.Path")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from snapline.errors import InvalidConfiguration
 from snapline.folder.end_of_time import was_drained
 from snapline.folder.hadoop_files import HadoopFiles
+from snapline.java_api import check_classic
 from snapline.plan.logical_plan import WriterSettings
 from snapline.plan.plan_checks import (
     check_at_least_once,
@@ -99,6 +100,7 @@ def start(
         CheckpointDamaged: no checkpoint is sound, or a file that a replay needs is missing.
         StreamingQueryException: a replayed batch failed.
     """
+    check_classic(writer, "start of a query")
     session = writer._df.sparkSession
     settings = backend_settings(state_backend, checkpoint_storage)
     if config is None:

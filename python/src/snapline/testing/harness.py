@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +11,6 @@ from typing import Any, Literal
 from pyspark.sql.types import StructType
 
 from snapline.errors import InvalidConfiguration
-from snapline.functions.context import EVENT, PROCESSING
 from snapline.functions.kind import FunctionKind
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.process import KeyedProcessFunction
@@ -29,24 +27,16 @@ from snapline.stream.planning import plan_process
 from snapline.testing.bounds import Bounds
 from snapline.testing.broadcasting import in_order
 from snapline.testing.collected import Collected, as_tuples
+from snapline.testing.kept import Kept, Snapshot
 from snapline.testing.links import InProcessLink, Link
 from snapline.testing.live import LiveBatch
 from snapline.testing.operator import Operator
-from snapline.testing.store import DictStore, RocksStore, Store, unpickled_key
+from snapline.testing.store import DictStore, RocksStore, Store
 from snapline.testing.streams import SchemaStream
 from snapline.worker.frames import Frame
 from snapline.worker.job import Job
 
 Time = int | datetime
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The state and the times of a harness."""
-
-    families: bytes
-    processing: int
-    watermark: int | None
 
 
 class KeyedTestHarness:
@@ -125,6 +115,7 @@ class KeyedTestHarness:
             self._bounds,
             broadcast=None if broadcast is None else broadcast.schema,
         )
+        self._kept = Kept(self._job, self._operator, self._store)
         first = None if planned.job.event_time is None else 0
         self._time = BatchTime(0, first, before_rows=first)
         self._collected = Collected(planned)
@@ -267,43 +258,23 @@ class KeyedTestHarness:
 
         With namespaces it is a dict by namespace, of a map state by (namespace, key).
         """
-        for spec in self._job.plan.operator_states:
-            if spec.name == name:
-                entries = self._operator.operator_states.entries(spec)
-                return dict(entries) if spec.key is not None else [value for _, value in entries]
-        (state,) = [each for each in self._operator.states if each.spec.name == name]
-        stored = state.get(self._operator.key_of(key if isinstance(key, tuple) else (key,)))
-        if stored is None:
-            return None
-        load = pickle.loads if state.spec.pickled else _same
-        if state.spec.kind == "value":
-            return load(stored[0])
-        if state.spec.kind == "list":
-            return [load(value) for value, _ in stored]
-        return {unpickled_key(key): load(value) for key, (value, _) in stored.values()}
+        return self._kept.state(name, key)
 
     def num_keys(self, name: str) -> int:
         """How many keys have this state."""
-        return sum(1 for _ in self._store.items(name))
+        return self._kept.num_keys(name)
 
     def num_timers(self, domain: Literal["event", "processing"] | None = None) -> int:
         """How many timers are registered."""
-        wanted = {"event": [EVENT], "processing": [PROCESSING], None: [EVENT, PROCESSING]}[domain]
-        return sum(1 for _, of, _ in self._operator.timers() if of in wanted)
+        return self._kept.num_timers(domain)
 
     def snapshot(self) -> Snapshot:
         """State, timers and times, for another harness of the same function or a later version of it."""
-        families = {family: list(self._store.items(family)) for family in self._store.families()}
-        return Snapshot(pickle.dumps(families), self._time.processing, self._time.watermark)
+        return Snapshot(self._kept.families(), self._time.processing, self._time.watermark)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Puts back a snapshot; what there was is gone."""
-        for family in self._store.families():
-            for key, _ in list(self._store.items(family)):
-                self._store.delete(family, key)
-        for family, items in pickle.loads(snapshot.families).items():
-            for key, value in items:
-                self._store.put(family, unpickled_key(key), value)
+        self._kept.put_back(snapshot.families)
         self._time = BatchTime(snapshot.processing, snapshot.watermark, before_rows=snapshot.watermark)
 
     def close(self) -> None:
@@ -344,7 +315,3 @@ class KeyedTestHarness:
 
     def _end_batch(self) -> None:
         self._time = replace(self._time, before_rows=self._time.watermark)
-
-
-def _same(value: Any) -> Any:
-    return value

@@ -31,7 +31,6 @@ class SparkLineCheckSpec extends AnyFunSuite {
       assert(e.code == "SNAPLINE-SPARK")
       assert(e.found.contains(s"serves Spark $line; this is Spark $other.0"))
       assert(e.action.contains(s"snapline-spark-${other}_2.13-${SparkLineCheck.version}.jar"))
-      assert(e.action.contains(s"pip install \"snapline==${SparkLineCheck.version}+spark$other\""))
     }
   }
 

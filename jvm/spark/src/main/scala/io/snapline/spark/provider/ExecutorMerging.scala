@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.execution.streaming.state.snapline.StateMemory
 import org.slf4j.LoggerFactory
 
 import io.snapline.snapshot.merged.{HandleMerger, MergedFiles}
@@ -63,10 +64,20 @@ private[provider] object ExecutorMerging {
 
 /** Memory and threads that all stores of a JVM share. Made by the first provider, never closed. */
 final class SharedResources private (settings: ProviderSettings) {
-  lazy val native = new RocksDbMemory(settings.nativeMemory)
+  @volatile private var rocksDb: Option[RocksDbMemory] = None
+  lazy val native: RocksDbMemory = {
+    val made = new RocksDbMemory(settings.nativeMemory)
+    rocksDb = Some(made)
+    made
+  }
   val pages = new PageMemory(settings.tableMemory)
   val heap = new HeapMemory(settings.backend.heapLimit)
   val snapshots = new SnapshotPool(settings.snapshotThreads)
+
+  private val memory = Seq(
+    StateMemory.onHeap(() => pages.used + heap.used),
+    StateMemory.offHeap(() => rocksDb.fold(0L)(_.cache.getUsage))
+  )
 }
 
 object SharedResources {
@@ -87,6 +98,7 @@ object SharedResources {
           s"$wanted is used after a restart."
       )
     }
+    StateMemory.report(made.memory)
     made
   }
 }

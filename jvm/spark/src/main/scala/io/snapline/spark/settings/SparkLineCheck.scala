@@ -30,7 +30,7 @@ private[spark] object SparkLineCheck {
       throw new WrongSparkVersion(
         s"This jar of Snapline $version serves Spark $line; this is Spark $running.",
         if (lines.contains(theirs))
-          s"use snapline-spark-${theirs}_2.13-$version.jar (pip install \"snapline==$version+spark$theirs\"), or Spark $line."
+          s"use snapline-spark-${theirs}_2.13-$version.jar, which is in the same package, or Spark $line."
         else s"there is none for Spark $theirs, only for ${lines.mkString(" and ")}: use Spark $line."
       )
     }

@@ -191,7 +191,7 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
           Some(session.streams.stateStoreCoordinator),
           useColumnFamilies = true,
           useMultipleValuesPerKey = true
-        )((store, rows) => run.start(store, rows, toAll)(() => store.commit(): Unit))
+        )(new StoreTask(run, () => toAll))
     } else {
       val bounded = BoundedStore.plan(session, keySchema)
       val always = hasBroadcast || hasInitialState || spec.operatorStates.nonEmpty
@@ -212,6 +212,16 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
     if (isStreaming) setStoreMetrics(store)
     setOperatorMetrics()
   }
+}
+
+/** The work of a task on its store. A class, because Spark goes through the bytecode of a closure and serializes it once
+  * more, in each micro-batch.
+  */
+private final class StoreTask(run: KeyedRun, broadcast: () => BroadcastRows)
+    extends ((StateStore, Iterator[InternalRow]) => Iterator[InternalRow])
+    with Serializable {
+  override def apply(store: StateStore, rows: Iterator[InternalRow]): Iterator[InternalRow] =
+    run.start(store, rows, broadcast())(() => store.commit(): Unit)
 }
 
 private[snapline] object KeyedOperator {
