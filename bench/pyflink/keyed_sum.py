@@ -1,9 +1,10 @@
 """A sum per key in PyFlink on RocksDB, for `keyed-few` and its like; runs in a Python of its own, which has PyFlink.
 
 Arguments: a file with a JSON object, and the file to put the result into. Of the object, `mode` is `process` or
-`thread`, `entries` says whether the state is a map, `windows_s` are the seconds of tumbling windows (0: none), `folder` is scratch space, and `parts` are two lists of Parquet
-files with the number of rows in each: to warm up with, and to measure. The input stays open, as a stream's: the second
-part appears in it when the last row of the first has been put out.
+`thread`, `entries` says whether the state is a map, `windows_s` are the seconds of tumbling windows (0: none), `folder`
+is scratch space, and `parts` are two lists of Parquet files with the number of rows in each: to warm up with, and to
+measure. The input stays open, as a stream's: the second part appears in it when the last row of the first has been put
+out.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class Job:
         env.set_parallelism(2)
         tables = StreamTableEnvironment.create(env)
         tables.execute_sql(
-            f"CREATE TABLE events (`key` BIGINT, `value` BIGINT, {MORE[orders['windows_s'] > 0]}) WITH ('connector' = 'filesystem',"
+            f"CREATE TABLE events (`key` BIGINT, `value` BIGINT, {MORE[orders['windows_s'] > 0]})"
+            " WITH ('connector' = 'filesystem',"
             f" 'path' = '{self._input.as_uri()}', 'format' = 'parquet', 'source.monitor-interval' = '{LOOK_MS}ms')"
         )
         tables.execute_sql("CREATE TABLE sums (`key` BIGINT, total BIGINT) WITH ('connector' = 'blackhole')")

@@ -33,13 +33,22 @@ def test_tests_that_a_link_names_are_there(page: str) -> None:
             assert begin in link.file.read_text().replace('test(s"', 'test("'), f"{page} names {link}"
 
 
+#: Sources of facts, and standards.
+PUBLIC = (
+    r"(spark|nightlies|flink)\.apache\.org",
+    r"www\.rfc-editor\.org",
+    r"docs\.aws\.amazon\.com",
+    r"cloud\.google\.com",
+    r"learn\.microsoft\.com",
+    r"github\.com/kubeflow",
+)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_addresses_are_written_out(page: str) -> None:
     """No page needs another to be read, and none names a place that only its writer has."""
     for address in re.findall(r"https?://[^\s)\"'`>]+", prose(page)):
-        assert re.match(r"https://(spark|nightlies|flink)\.apache\.org/|https://www\.rfc-editor\.org/", address), (
-            f"{page}: {address}"
-        )
+        assert re.match(f"https://({'|'.join(PUBLIC)})/", address), f"{page}: {address}"
 
 
 def test_every_page_of_the_docs_is_linked_from_the_readme_or_a_page() -> None:

@@ -9,7 +9,7 @@ Not here: `test_side_output_chained_with_upstream_operator`, whose upstream oper
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -27,6 +27,7 @@ from snapline import (
 )
 from snapline.functions.errors import FunctionFailed
 from snapline.stream.asynchronous import async_function
+from snapline.stream.keyed import KeyedStream
 from snapline.testing import BroadcastInput, KeyedCoTestHarness, KeyedTestHarness, ProcessTestHarness
 
 SIDE = OutputTag("side", "v int")
@@ -166,13 +167,15 @@ class Twice(ProcessFunction):
 
 def test_side_output_tag_reusing() -> None:
     """The second function gets what the first puts out, times two."""
-    first, second = (
-        ProcessTestHarness(Twice(), schema="v int", output="v int", side_outputs=[SIDE]) for _ in range(2)
-    )
+    first, second = (ProcessTestHarness(Twice(), schema="v int", output="v int", side_outputs=[SIDE]) for _ in range(2))
     out = first.process_batch([(1,), (2,), (3,)])
     second.process_batch([(row.v * 2,) for row in out])
     assert values(first.side_output(SIDE)) == [2, 4, 6]
     assert values(second.side_output(SIDE)) == [4, 8, 12]
+
+
+def reduced(emit: Any) -> Callable[[KeyedStream], Any]:
+    return lambda stream: stream.reduce(lambda x, y: (x.k + y.k, x.v), emit=emit)
 
 
 def test_reduce_with_state() -> None:
@@ -183,21 +186,17 @@ def test_reduce_with_state() -> None:
         "per_batch": [("ab", 0), ("cde", 1)],
     }
     for emit, results in wanted.items():
-        harness = KeyedTestHarness.of_stream(
-            lambda stream, emit=emit: stream.reduce(lambda x, y: (x.k + y.k, x.v), emit=emit),
-            key="v",
-            schema="k string, v int",
-        )
+        harness = KeyedTestHarness.of_stream(reduced(emit), key="v", schema="k string, v int")
         assert sorted(tuple(row) for row in harness.process_batch(rows)) == results
 
 
 PAIRS = [(n, n) for n in range(1, 6)]
-#: As long as PyFlink's tests wait, in hundredths.
-SECOND = 0.01
 
 
 class Added(AsyncFunction):
-    wait = 2 * SECOND
+    """Takes a hundredth of the time that PyFlink's takes."""
+
+    wait = 0.02
 
     async def async_invoke(self, value: Any) -> Any:
         await asyncio.sleep(self.wait)
@@ -229,7 +228,7 @@ class LateAndRaising(Late):
         raise Exception("encountered an exception")
 
 
-def called(function: AsyncFunction, timeout: float = 500, *, ordered: bool = False) -> list[Any]:
+def called(function: AsyncFunction, timeout: int = 5_000, *, ordered: bool = False) -> list[Any]:
     made = async_function(function, timeout=timeout, capacity=2, ordered=ordered, retry=None)
     harness = ProcessTestHarness(made, schema="v1 int, v2 int", output="v int")
     return [row.v for row in harness.process_batch(PAIRS)]
@@ -246,7 +245,7 @@ def test_watermark() -> None:
 
 
 def test_complete_async_function_with_non_iterable_result() -> None:
-    with pytest.raises(FunctionFailed, match="async_invoke of Bare.*int"):
+    with pytest.raises(FunctionFailed, match=r"async_invoke of Bare.*int"):
         called(Bare())
 
 
@@ -257,8 +256,8 @@ def test_raise_exception_in_async_invoke() -> None:
 
 def test_raise_exception_in_timeout() -> None:
     with pytest.raises(FunctionFailed, match="encountered an exception"):
-        called(LateAndRaising(), timeout=200 * SECOND)
+        called(LateAndRaising(), timeout=20)
 
 
 def test_processing_timeout() -> None:
-    assert called(Late(), timeout=100 * SECOND) == [0, 0, 0, 0, 0]
+    assert called(Late(), timeout=10) == [0, 0, 0, 0, 0]

@@ -60,7 +60,7 @@ class Kept:
         return pickle.dumps({family: list(self._store.items(family)) for family in self._store.families()})
 
     def put_back(self, families: bytes) -> None:
-        """What there is now is gone."""
+        """Replaces all that is stored."""
         for family in self._store.families():
             for key, _ in list(self._store.items(family)):
                 self._store.delete(family, key)

@@ -214,8 +214,8 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
   }
 }
 
-/** The work of a task on its store. A class, because Spark goes through the bytecode of a closure and serializes it once
-  * more, in each micro-batch.
+/** The work of a task on its store. A class, because Spark goes through the bytecode of a closure and serializes it
+  * once more, in each micro-batch.
   */
 private final class StoreTask(run: KeyedRun, broadcast: () => BroadcastRows)
     extends ((StateStore, Iterator[InternalRow]) => Iterator[InternalRow])

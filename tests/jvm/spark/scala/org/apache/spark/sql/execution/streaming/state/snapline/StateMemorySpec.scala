@@ -33,7 +33,9 @@ class StateMemorySpec extends AnyFunSuite {
     }
   }
 
-  test("rows that stores hold, of either backend, are counted while they are there, and by one application after another") {
+  test(
+    "rows that stores hold, of either backend, are counted while they are there, and by one application after another"
+  ) {
     for (backend <- Seq("rocksdb", "hashmap"); _ <- 1 to 2)
       LocalSpark(LocalSpark.provider, polling, "spark.snapline.state.backend.type" -> backend) { spark =>
         val before = reported
@@ -48,7 +50,8 @@ class StateMemorySpec extends AnyFunSuite {
     LocalSpark(LocalSpark.provider, polling) { spark =>
       run(spark, 100000) {
         val deadline = System.nanoTime() + 20000000000L
-        while (UnifiedMemoryManager.getUnmanagedMemoryUsed < 100000L * 16 && System.nanoTime() < deadline) Thread.sleep(20)
+        while (UnifiedMemoryManager.getUnmanagedMemoryUsed < 100000L * 16 && System.nanoTime() < deadline)
+          Thread.sleep(20)
         assert(UnifiedMemoryManager.getUnmanagedMemoryUsed >= 100000L * 16)
       }
     }
