@@ -6,10 +6,10 @@ import java.nio.file.Files
 import org.apache.spark.memory.UnifiedMemoryManager
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.util.Utils
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.spark.LocalSpark
-import io.snapline.state.LocalFolder
 
 /** What Spark's memory manager sees of the memory that stores take. */
 class StateMemorySpec extends AnyFunSuite {
@@ -29,7 +29,7 @@ class StateMemorySpec extends AnyFunSuite {
       look
     } finally {
       query.stop()
-      LocalFolder.delete(checkpoint)
+      Utils.deleteRecursively(checkpoint)
     }
   }
 
