@@ -1,10 +1,9 @@
 """A sum per key in PyFlink on RocksDB, for `keyed-few` and its like; runs in a Python of its own, which has PyFlink.
 
 Arguments: a file with a JSON object, and the file to put the result into. Of the object, `mode` is `process` or
-`thread`, `entries` says whether the state is a map, `windows_s` are the seconds of tumbling windows (0: none), `folder`
-is scratch space, and `parts` are two lists of Parquet files with the number of rows in each: to warm up with, and to
-measure. The input stays open, as a stream's: the second part appears in it when the last row of the first has been put
-out.
+`thread`, `entries` says whether the state is a map, `folder` is scratch space, and `parts` are two lists of Parquet
+files with the number of rows in each: to warm up with, and to measure. The input stays open, as a stream's: the second
+part appears in it when the last row of the first has been put out.
 """
 
 from __future__ import annotations
@@ -20,11 +19,9 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from pyflink.common import Configuration, Row, Time, Types
-from pyflink.datastream import AggregateFunction, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
-from pyflink.datastream.functions import ProcessWindowFunction
+from pyflink.common import Configuration, Row, Types
+from pyflink.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
-from pyflink.datastream.window import TumblingEventTimeWindows
 from pyflink.table import StreamTableEnvironment
 from snapline_bench import cpu
 
@@ -54,26 +51,6 @@ class SumByEntry(KeyedProcessFunction):
         yield Row(row[0], total)
 
 
-class Add(AggregateFunction):
-    def create_accumulator(self):
-        return 0
-
-    def add(self, value, accumulator):
-        return accumulator + value[1]
-
-    def get_result(self, accumulator):
-        return accumulator
-
-    def merge(self, a, b):
-        return a + b
-
-
-class WithKey(ProcessWindowFunction):
-    def process(self, key, context, elements):
-        for total in elements:
-            yield Row(key, total)
-
-
 class Job:
     """The job under way, and what Flink's REST interface says of it."""
 
@@ -86,13 +63,14 @@ class Job:
         env.set_parallelism(2)
         tables = StreamTableEnvironment.create(env)
         tables.execute_sql(
-            f"CREATE TABLE events (`key` BIGINT, `value` BIGINT, {MORE[orders['windows_s'] > 0]})"
-            " WITH ('connector' = 'filesystem',"
+            "CREATE TABLE events (`key` BIGINT, `entry` BIGINT, `value` BIGINT) WITH ('connector' = 'filesystem',"
             f" 'path' = '{self._input.as_uri()}', 'format' = 'parquet', 'source.monitor-interval' = '{LOOK_MS}ms')"
         )
         tables.execute_sql("CREATE TABLE sums (`key` BIGINT, total BIGINT) WITH ('connector' = 'blackhole')")
-        self._counter = RECORDS_IN if orders["windows_s"] else RECORDS_OUT
-        summed = windowed(tables, orders["windows_s"]) if orders["windows_s"] else keyed(tables, orders["entries"] > 0)
+        by_entry = orders["entries"] > 0
+        columns = "`key`, `entry`, `value`" if by_entry else "`key`, `value`"
+        events = tables.to_data_stream(tables.sql_query(f"SELECT {columns} FROM events"))
+        summed = events.key_by(lambda row: row[0], Types.LONG()).process(SumByEntry() if by_entry else Sum(), OUT)
         self._client = tables.from_data_stream(summed).execute_insert("sums").get_job_client()
         self._url = f"http://localhost:{port}/jobs/{self._client.get_job_id()}"
         self._put_out = 0
@@ -117,12 +95,12 @@ class Job:
         self._client.cancel().result()
 
     def _rows_out(self) -> int:
-        """Put out by the function, or of windows taken in, in both partitions."""
+        """Put out by the function, in both partitions."""
         total = 0
         for vertex in self._ask("").get("vertices", []):
             metrics = f"/vertices/{vertex['id']}/metrics"
             # Of the chain's operators the function's own: the one that Python runs behind the shuffle.
-            names = [each["id"] for each in self._ask(metrics) if self._counter.fullmatch(each["id"])]
+            names = [each["id"] for each in self._ask(metrics) if OUT_COUNTER.fullmatch(each["id"])]
             if names:
                 total += sum(int(each["value"]) for each in self._ask(f"{metrics}?get={','.join(names)}"))
         return total
@@ -137,25 +115,7 @@ class Job:
             raise
 
 
-RECORDS_OUT = re.compile(r"\d+\.KEYED[_ ]PROCESS\.numRecordsOut", re.IGNORECASE)
-# Of a window there is a row out of it only when it is closed.
-RECORDS_IN = re.compile(r"\d+\.[^.]*window[^.]*\.numRecordsIn", re.IGNORECASE)
-MORE = {
-    False: "`entry` BIGINT",
-    True: "`millis` BIGINT, `t` AS TO_TIMESTAMP_LTZ(`millis`, 3), WATERMARK FOR `t` AS `t`",
-}
-
-
-def keyed(tables: StreamTableEnvironment, by_entry: bool):
-    columns = "`key`, `entry`, `value`" if by_entry else "`key`, `value`"
-    events = tables.to_data_stream(tables.sql_query(f"SELECT {columns} FROM events"))
-    return events.key_by(lambda row: row[0], Types.LONG()).process(SumByEntry() if by_entry else Sum(), OUT)
-
-
-def windowed(tables: StreamTableEnvironment, seconds: int):
-    events = tables.to_data_stream(tables.sql_query("SELECT `key`, `value`, `t` FROM events"))
-    windows = events.key_by(lambda row: row[0], Types.LONG()).window(TumblingEventTimeWindows.of(Time.seconds(seconds)))
-    return windows.aggregate(Add(), WithKey(), Types.LONG(), OUT)
+OUT_COUNTER = re.compile(r"\d+\.KEYED[_ ]PROCESS\.numRecordsOut", re.IGNORECASE)
 
 
 def configuration(mode: str, folder: Path, port: int) -> Configuration:

@@ -99,8 +99,7 @@ class TimedEvents:
 
 @dataclass(frozen=True)
 class WindowEvents:
-    """(key, value, time, and that in ms): keys drawn at random; the times of a batch lie within `seconds`, those of the
-    next behind."""
+    """(key, value, time): keys drawn at random; the times of a batch lie within `seconds`, those of the next behind."""
 
     rows: int
     keys: int
@@ -109,7 +108,7 @@ class WindowEvents:
     seed: int = 9
 
     def name(self) -> str:
-        return f"timed-windows-{self.rows}x{self.batches}-{self.keys}-{self.seconds:g}-{self.seed}"
+        return f"windows-{self.rows}x{self.batches}-{self.keys}-{self.seconds:g}-{self.seed}"
 
     def tables(self) -> Iterator[pa.Table]:
         draw = np.random.default_rng(self.seed)
@@ -122,7 +121,6 @@ class WindowEvents:
                     "key": pa.array(draw.integers(0, self.keys, self.rows)),
                     "value": pa.array(draw.integers(0, 1000, self.rows)),
                     "time": pa.array(times, pa.timestamp("us", tz="UTC")),
-                    "millis": pa.array(times // 1000),
                 }
             )
 
