@@ -21,6 +21,7 @@ _SINKS = {"console", "foreach", "kafka", "memory"}
 #: Logical nodes of the physical ones on Spark's own list; ours stand beside them.
 _NODES = {
     "Aggregate",
+    "AppendColumns",
     "Deduplicate",
     "DeserializeToObject",
     "EventTimeWatermark",
