@@ -21,8 +21,8 @@ REQUIREMENTS = venv.BENCH / "pyflink" / "requirements.txt"
 JOB = venv.BENCH / "pyflink" / "keyed_sum.py"
 # Of these a build from sources would take longer than the bench, and mostly fail.
 BINARY = "apache-flink,apache-beam,grpcio,numpy,pandas,pemja,pyarrow"
-# The reader of Parquet files is no part of PyFlink; Hadoop's classes, which it needs, are among Spark's jars.
 KAFKA = "org.apache.flink:flink-sql-connector-kafka:5.0.0-2.2"
+# The reader of Parquet files is no part of PyFlink; Hadoop's classes, which it needs, are among Spark's jars.
 PARQUET = "org.apache.flink:flink-sql-parquet:"
 FROM_SPARK = ("hadoop-client-api", "hadoop-client-runtime", "jcl-over-slf4j")
 

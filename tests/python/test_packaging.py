@@ -7,6 +7,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pyspark
+import pytest
 
 import snapline
 from snapline._version import __spark_lines__
@@ -34,14 +35,20 @@ def test_asks_for_the_lines_of_spark_that_it_has_jars_for(root: Path) -> None:
     assert asked == f"pyspark<{major}.{int(minor) + 1},>={lines[0]}"
 
 
-def test_the_line_is_that_of_the_pyspark_that_would_be_imported(tmp_path: Path) -> None:
-    """On a cluster that is the one of SPARK_HOME. It is not imported for that."""
+@pytest.mark.parametrize("found", ["before it", "after it"])
+def test_the_line_is_that_of_the_pyspark_that_would_be_imported(tmp_path: Path, found: str) -> None:
+    """On a cluster that is the one of SPARK_HOME. It may come onto the path after the package was imported, and is not
+    imported for that."""
     (tmp_path / "pyspark").mkdir()
     (tmp_path / "pyspark" / "__init__.py").write_text("raise ImportError('nobody should')")
     (tmp_path / "pyspark" / "version.py").write_text('__version__: str = "9.8.7.dev0"\n')
-    code = "from snapline.spark_line import pyspark_version, spark_line; print(pyspark_version(), spark_line())"
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, snapline; sys.path.insert(0, sys.argv[1]); "
+        "from snapline.spark_line import pyspark_version, spark_line; print(pyspark_version(), spark_line())"
+    )
+    environment = {**os.environ, **({"PYTHONPATH": str(tmp_path)} if found == "before it" else {})}
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["9.8.7.dev0", "9.8"]
 
 

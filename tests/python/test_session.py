@@ -13,7 +13,7 @@ from snapline._version import __spark_lines__
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
 from snapline.jar import EXTENSION_CLASS, PLUGIN_CLASS, PROVIDER_CLASS
 from snapline.running import RunningSpark
-from snapline.session import DEFAULTS, LOCAL_FILES
+from snapline.session import LOCAL_FILES, defaults
 from snapline.spark_line import spark_line
 
 from .test_jar import make_jar
@@ -64,7 +64,7 @@ def test_adds_jar_extension_and_provider(builder: SparkSession.Builder, the_jar:
         "spark.jars": str(the_jar),
         "spark.sql.extensions": EXTENSION_CLASS,
         "spark.plugins": PLUGIN_CLASS,
-        **DEFAULTS,
+        **defaults(),
         PROVIDER: PROVIDER_CLASS,
     }
 
@@ -225,7 +225,7 @@ def test_under_spark_submit_its_jars_stay(builder: SparkSession.Builder, monkeyp
     assert builder._options == {
         "spark.sql.extensions": f"x.Y,{EXTENSION_CLASS}",
         "spark.plugins": PLUGIN_CLASS,
-        **DEFAULTS,
+        **defaults(),
         PROVIDER: PROVIDER_CLASS,
     }
 

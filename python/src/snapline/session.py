@@ -26,8 +26,6 @@ PLUGINS = "spark.plugins"
 LOCAL_FILES = "spark.hadoop.fs.AbstractFileSystem.file.impl"
 LOCAL_FILES_CLASS = "io.snapline.storage.LocalFs"
 SHUFFLE_WAIT = "spark.shuffle.streaming.networkBufferMaxWaitTimeMs"
-#: Where nobody has set another value. The shuffle of real-time mode sends what it has this often; Spark's own is 50 ms.
-DEFAULTS = {LOCAL_FILES: LOCAL_FILES_CLASS, **({SHUFFLE_WAIT: "2"} if has_real_time_state() else {})}
 
 
 def configure(
@@ -170,9 +168,19 @@ def _append(builder: SparkSession.Builder, name: str, value: str, before: str | 
     builder.config(name, ",".join(values if present else [*values, value]))
 
 
+def defaults() -> dict[str, str]:
+    """Settings where nobody has set another value.
+
+    Asked when a session is made: which pyspark there is may be said after this package was imported.
+    """
+    # The shuffle of real-time mode sends what it has this often, in ms; Spark's own is 50.
+    shuffle = {SHUFFLE_WAIT: "2"} if has_real_time_state() else {}
+    return {LOCAL_FILES: LOCAL_FILES_CLASS, **shuffle}
+
+
 def _set_defaults(builder: SparkSession.Builder, before: Callable[[str], str | None]) -> None:
     """Sets what nobody has set."""
-    for name, value in DEFAULTS.items():
+    for name, value in defaults().items():
         if before(name) is None and name not in builder._options:
             builder.config(name, value)
 
