@@ -56,19 +56,20 @@ class Sizes:
     """
     Attributes:
         batch: seconds of a micro-batch, and from one of Flink's checkpoints to the next.
-        warm_up: seconds; the first end of a micro-batch is among them, whose code has never run before.
+        warm_up: seconds at `warm_up_rate`: the code of a micro-batch's end runs for the first time then.
         seconds: that are measured at each rate: whole micro-batches, so that each end of one counts as it should.
         rates: rows a second.
     """
 
     batch: int = 60
     warm_up: int = 75
+    warm_up_rate: int = 1_000
     seconds: int = 60
     rates: tuple[int, ...] = (200, 1_000)
     memory: str = "2g"
 
 
-SHORT = Sizes(batch=10, warm_up=15, seconds=30, rates=(200, 1_000, 20_000))
+SHORT = Sizes(batch=10, warm_up=15, seconds=20, rates=(200, 1_000, 20_000))
 QUICK = Sizes(batch=10, warm_up=10, seconds=10)
 SHORT_QUICK = replace(SHORT, seconds=10)
 REPS = 3
@@ -201,7 +202,7 @@ def measure(job: Job) -> Result:
         for topic in ("in", "out"):
             target.make(topic, PARTITIONS)
         with traffic(Feed(target.address, counts=counts)) as rows, query(job, target, sizes):
-            rows.at(sizes.rates[0], sizes.warm_up)
+            rows.at(sizes.warm_up_rate, sizes.warm_up)
             loads = [measure_rate(rows, rate, sizes.seconds, figures) for rate in sizes.rates]
     return {"figures": {**figures, "others": max(loads)}, "batches": []}
 
