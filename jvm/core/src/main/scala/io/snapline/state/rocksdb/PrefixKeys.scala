@@ -1,118 +1,111 @@
 package io.snapline.state.rocksdb
 
-import java.util.{Arrays, HashSet, LinkedHashMap}
+import java.nio.ByteBuffer
+import java.util.{Arrays, HashSet}
 
 import io.snapline.state.PrefixLength
-import io.snapline.state.rowtable.RowIndex
 import io.snapline.state.timeindex.IndexMemory
 
 /** All keys of each prefix that was scanned lately, so that the next scan of it needs no iterator of RocksDB. Such an
   * iterator costs as much as twenty rows, and the changes above RocksDB have to be applied first.
   *
-  * Must be told of each key that comes or goes. Bounded by its memory: the prefix used longest ago goes first. Belongs
-  * to the thread that holds the backend.
+  * Must be told of each key that comes or goes. Bounded by its memory: a prefix that was not used lately goes first.
+  * Belongs to the thread that holds the backend.
   */
 private[rocksdb] final class PrefixKeys(length: PrefixLength, memory: IndexMemory) extends AutoCloseable {
   import PrefixKeys._
 
-  /** In the order of use. The arrays are never changed: a scan that is under way has its own. */
-  private val known = new LinkedHashMap[Prefix, Array[Array[Byte]]](16, 0.75f, true)
-  private val probe = new Prefix
+  private val known = new PrefixTable
   private var own = 0L
 
+  /** Counts how often RocksDB got all changes. */
+  private var round = 1
+
   /** Prefixes of changes that RocksDB may not have yet, of those that are not known. */
-  private val pending = new HashSet[Prefix]
+  private val pending = new HashSet[ByteBuffer]
   private var anyPending = true
 
-  /** The keys with this prefix, in ascending order; null if they are not known. */
-  def find(prefix: Array[Byte]): Array[Array[Byte]] = known.get(probe.at(prefix, 0, prefix.length))
+  /** The keys with this prefix, in ascending order, as copies; null if they are not known. */
+  def find(prefix: Array[Byte]): Array[Array[Byte]] = {
+    val at = known.find(prefix, 0, prefix.length)
+    if (at < 0) null else KeyList.keys(known.list(at))
+  }
 
   /** Whether a key is not there, for sure. */
   def lack(key: Array[Byte], offset: Int, size: Int): Boolean = !known.isEmpty && {
-    val keys = known.get(probe.at(key, offset, length.of(key, offset, size)))
-    keys != null && Arrays.binarySearch(keys, Arrays.copyOfRange(key, offset, offset + size), Order) < 0
+    val at = known.find(key, offset, length.of(key, offset, size))
+    at >= 0 && KeyList.find(known.list(at), key, offset, size) < 0
   }
 
   /** Whether RocksDB has all changes of the keys with this prefix. */
-  def isApplied(prefix: Array[Byte]): Boolean = !anyPending && !pending.contains(probe.at(prefix, 0, prefix.length))
+  def isApplied(prefix: Array[Byte]): Boolean = !anyPending && !pending.contains(ByteBuffer.wrap(prefix))
 
   /** RocksDB has all changes so far. */
   def applied(): Unit = {
     pending.clear()
     anyPending = false
+    round += 1
   }
 
-  private def changed(of: Prefix, key: Array[Byte], offset: Int): Unit =
+  private def changed(key: Array[Byte], offset: Int, size: Int): Unit =
     if (pending.size == MostPending) anyPending = true
-    else if (!pending.contains(of)) {
-      pending.add(new Prefix().at(Arrays.copyOfRange(key, offset, offset + of.size), 0, of.size)): Unit
+    else if (!anyPending && !pending.contains(ByteBuffer.wrap(key, offset, size))) {
+      pending.add(ByteBuffer.wrap(Arrays.copyOfRange(key, offset, offset + size))): Unit
     }
 
   def learn(prefix: Array[Byte], keys: Array[Array[Byte]]): Unit = if (keys.length <= MostKeys) {
-    while (memory.isFull && !known.isEmpty) {
-      val eldest = known.entrySet.iterator.next()
-      account(-bytesOf(eldest.getKey, eldest.getValue))
-      known.remove(eldest.getKey): Unit
-      anyPending = true
-    }
+    while (memory.isFull && !known.isEmpty) forget(known.eldest())
     if (!memory.isFull) {
-      val of = new Prefix().at(prefix, 0, prefix.length)
-      account(bytesOf(of, keys))
-      known.put(of, keys): Unit
+      val list = KeyList.of(prefix, keys)
+      account(bytesOf(list))
+      known.add(list, round - 1)
     }
   }
 
   /** A key has come that was not there. */
   def added(key: Array[Byte], offset: Int, size: Int): Unit = {
-    val of = probe.at(key, offset, length.of(key, offset, size))
-    val keys = known.get(of)
-    if (keys == null) changed(of, key, offset)
+    val prefix = length.of(key, offset, size)
+    val at = known.find(key, offset, prefix)
+    if (at < 0) changed(key, offset, prefix)
     else {
-      val added = Arrays.copyOfRange(key, offset, offset + size)
-      val at = -1 - Arrays.binarySearch(keys, added, Order)
-      if (at < 0 || keys.length == MostKeys) forget(of, keys)
-      else {
-        val more = new Array[Array[Byte]](keys.length + 1)
-        System.arraycopy(keys, 0, more, 0, at)
-        more(at) = added
-        System.arraycopy(keys, at, more, at + 1, keys.length - at)
-        replace(of, keys, more)
-      }
+      val list = known.list(at)
+      val place = KeyList.find(list, key, offset, size)
+      known.changed(at, round)
+      if (place >= 0 || KeyList.count(list) == MostKeys) forget(at)
+      else replace(at, KeyList.added(list, -1 - place, key, offset, size))
     }
   }
 
   /** The value of a key that was there is another. */
   def updated(key: Array[Byte], offset: Int, size: Int): Unit = {
-    val of = probe.at(key, offset, length.of(key, offset, size))
-    if (!known.containsKey(of)) changed(of, key, offset)
+    val prefix = length.of(key, offset, size)
+    val at = known.find(key, offset, prefix)
+    if (at < 0) changed(key, offset, prefix) else known.changed(at, round)
   }
 
   /** A key has gone that was there. */
   def removed(key: Array[Byte], offset: Int, size: Int): Unit = {
-    val of = probe.at(key, offset, length.of(key, offset, size))
-    val keys = known.get(of)
-    if (keys == null) changed(of, key, offset)
+    val prefix = length.of(key, offset, size)
+    val at = known.find(key, offset, prefix)
+    if (at < 0) changed(key, offset, prefix)
     else {
-      val at = Arrays.binarySearch(keys, Arrays.copyOfRange(key, offset, offset + size), Order)
-      if (at < 0) forget(of, keys)
-      else {
-        val fewer = new Array[Array[Byte]](keys.length - 1)
-        System.arraycopy(keys, 0, fewer, 0, at)
-        System.arraycopy(keys, at + 1, fewer, at, fewer.length - at)
-        replace(of, keys, fewer)
-      }
+      val list = known.list(at)
+      val place = KeyList.find(list, key, offset, size)
+      known.changed(at, round)
+      if (place < 0) forget(at) else replace(at, KeyList.removed(list, place))
     }
   }
 
-  private def replace(of: Prefix, keys: Array[Array[Byte]], by: Array[Array[Byte]]): Unit = {
-    account(bytesOf(of, by) - bytesOf(of, keys))
-    known.replace(of, by): Unit
+  private def replace(at: Int, by: Array[Byte]): Unit = {
+    account(bytesOf(by) - bytesOf(known.list(at)))
+    known.replace(at, by)
   }
 
-  private def forget(of: Prefix, keys: Array[Array[Byte]]): Unit = {
-    anyPending = true
-    account(-bytesOf(of, keys))
-    known.remove(of): Unit
+  private def forget(at: Int): Unit = {
+    val list = known.list(at)
+    if (known.changedIn(at) == round) changed(list, KeyList.PrefixAt, KeyList.prefixSize(list))
+    account(-bytesOf(list))
+    known.remove(at)
   }
 
   /** Nothing is known any more. */
@@ -137,39 +130,9 @@ private[rocksdb] object PrefixKeys {
   /** With more of them all changes are applied before the next scan. */
   val MostPending = 20000
 
-  /** For all stores of an executor: a quarter of a million prefixes. */
+  /** For all stores of an executor: three quarters of a million short prefixes. */
   val memory: IndexMemory = IndexMemory.usual
 
-  private val Order: java.util.Comparator[Array[Byte]] = (a, b) => Arrays.compareUnsigned(a, b)
-
-  private def bytesOf(prefix: Prefix, keys: Array[Array[Byte]]): Long = {
-    var sum = 120L + prefix.size
-    keys.foreach(key => sum += 24 + key.length)
-    sum
-  }
-
-  /** A slice of bytes as a map's key. The map's own are whole arrays; the one to look with moves. */
-  private final class Prefix {
-    private var bytes: Array[Byte] = _
-    private var offset = 0
-    private var hash = 0
-    var size = 0
-
-    def at(bytes: Array[Byte], offset: Int, size: Int): Prefix = {
-      this.bytes = bytes
-      this.offset = offset
-      this.size = size
-      // A map takes the low bits.
-      val mixed = RowIndex.hash(0, bytes, offset, size) * 0x9e3779b9
-      hash = mixed ^ (mixed >>> 16)
-      this
-    }
-
-    override def hashCode: Int = hash
-
-    override def equals(other: Any): Boolean = other match {
-      case that: Prefix => Arrays.equals(bytes, offset, offset + size, that.bytes, that.offset, that.offset + that.size)
-      case _ => false
-    }
-  }
+  /** The list, and its share of the table. */
+  private def bytesOf(list: Array[Byte]): Long = 40L + list.length
 }

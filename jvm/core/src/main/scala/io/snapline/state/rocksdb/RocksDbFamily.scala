@@ -217,8 +217,7 @@ private[rocksdb] final class RocksDbFamily(
     else {
       val keys = prefixes.find(prefix)
       if (keys == null) learnPrefix(prefix)
-      // Copies: who scans owns what it gets.
-      else new ReadRows(keys.map(_.clone()), keys.map(get(_)))
+      else new ReadRows(keys, keys.map(get(_)))
     }
 
   private def scanPrefix(prefix: Array[Byte]): RowCursor = {
@@ -247,7 +246,7 @@ private[rocksdb] final class RocksDbFamily(
       if (more) scanPrefix(prefix)
       else {
         val found = keys.toArray(new Array[Array[Byte]](0))
-        prefixes.learn(prefix, found.map(_.clone()))
+        prefixes.learn(prefix, found)
         new ReadRows(found, values.toArray(new Array[Array[Byte]](0)))
       }
     } finally cursor.close()
