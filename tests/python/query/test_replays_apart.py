@@ -14,9 +14,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 import snapline
-from snapline import CheckpointConfig, ValueStateDescriptor, key_by
+from snapline import CheckpointConfig, ListStateDescriptor, ValueStateDescriptor, key_by
 from snapline.functions import Context, KeyedProcessFunction, RuntimeContext
 from snapline.query import Recovery
+from snapline.recovery.replay import BatchReplay
 from snapline.savepoint import read_state
 
 from .real_query import wait_for
@@ -33,6 +34,17 @@ class Count(KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Context) -> Any:
         self.count.update((self.count.value() or 0) + 1)
         yield (value.key, self.count.value())
+
+
+class Moments(KeyedProcessFunction):
+    """Keeps the time at which each row of a key was processed."""
+
+    def open(self, context: RuntimeContext) -> None:
+        self.moments = context.get_list_state(ListStateDescriptor("moments", "long"))
+
+    def process_element(self, value: Any, ctx: Context) -> Any:
+        self.moments.add(ctx.timer_service().current_processing_time())
+        yield (value.key, 0)
 
 
 class Heard(StreamingQueryListener):
@@ -57,9 +69,10 @@ class Heard(StreamingQueryListener):
 class Counting:
     """Counts the rows of a key, a file of them in a batch; every run but the first replays three batches."""
 
-    def __init__(self, session: SparkSession, work: Path) -> None:
+    def __init__(self, session: SparkSession, work: Path, function: KeyedProcessFunction | None = None) -> None:
         self.session = session
         self.work = work
+        self.function = function or Count()
         self.checkpoint = work / "checkpoint"
         self.files = 0
 
@@ -73,7 +86,7 @@ class Counting:
 
     def writer(self) -> Any:
         rows = self.session.readStream.schema("key int").option("maxFilesPerTrigger", 1)
-        counts = key_by(rows.json(str(self.work / "input")), "key").process(Count(), "key int, count long")
+        counts = key_by(rows.json(str(self.work / "input")), "key").process(self.function, "key int, count long")
         writer = counts.writeStream.format("parquet").option("checkpointLocation", str(self.checkpoint))
         return writer.outputMode("append")
 
@@ -84,9 +97,20 @@ class Counting:
         query.stop()
         return query
 
+    def settle(self) -> None:
+        """Makes the state durable up to the newest batch."""
+        query = snapline.start(self.writer(), CheckpointConfig(), path=str(self.work / "output"))
+        query.processAllAvailable()
+        query.stop()
+
     def state(self) -> dict[int, int]:
         rows = read_state(str(self.checkpoint), state="count", session=self.session).collect()
         return {row.key[0]: row.value[0] for row in rows}
+
+    def time_of(self, batch: int) -> int:
+        """By the log, in ms."""
+        _, metadata, *_ = (self.checkpoint / f"offsets/{batch}").read_text().splitlines()
+        return int(json.loads(metadata)["batchTimestampMs"])
 
     def batches(self, folder: str) -> list[int]:
         names = (path.name for path in (self.checkpoint / folder).iterdir())
@@ -115,6 +139,34 @@ def test_listeners_of_the_session_do_not_hear_of_them(counting: Counting) -> Non
     assert heard.ended == heard.started
 
 
+def test_all_batches_of_a_recovery_are_of_one_run(counting: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
+    starts = []
+    start = BatchReplay._start
+
+    def count(self: BatchReplay) -> Any:
+        starts.append(self)
+        return start(self)
+
+    monkeypatch.setattr(BatchReplay, "_start", count)
+    assert len(counting.run().recovery.replayed) == 3
+    assert len(starts) == 1
+    counting.settle()
+    assert counting.state() == {0: 4, 1: 4}
+
+
+def test_each_batch_has_the_time_that_the_log_has_for_it(spark: SparkSession, tmp_path: Path) -> None:
+    moments = Counting(spark, tmp_path, Moments())
+    logged = []
+    for first in (0, 4):
+        moments.run()
+        logged += [moments.time_of(batch) for batch in range(first, first + 4)]
+    moments.settle()
+    kept = read_state(str(moments.checkpoint), state="moments", session=spark).collect()
+    times = {row.key[0]: [each[0] for each in row.value] for row in kept}
+    assert times == {key: logged[key::2] for key in (0, 1)}
+    assert len(set(logged)) == 8
+
+
 def test_the_session_has_no_settings_of_theirs_meanwhile(counting: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
     conf, seen = counting.session.conf, []
 
@@ -137,9 +189,7 @@ def test_files_about_operators_do_not_pile_up(counting: Counting) -> None:
     assert counting.batches("state/0/_metadata/v2") == [0, 12]
     schemas = [path for path in (counting.checkpoint / "state/0/_stateSchema/default").iterdir() if path.name[0] != "."]
     assert len(schemas) == 1
-    query = snapline.start(counting.writer(), CheckpointConfig(), path=str(counting.work / "output"))
-    query.processAllAvailable()
-    query.stop()
+    counting.settle()
     assert counting.state() == {0: 8, 1: 8}
     assert counting.session.read.parquet(str(counting.work / "output")).count() == 16
 

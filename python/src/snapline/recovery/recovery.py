@@ -80,8 +80,8 @@ class Recovery:
 
         Args:
             checkpoint: whose state the stores begin with; ``NO_CHECKPOINT`` for the empty state.
-            run_batch: runs the query on this checkpoint folder with ``Trigger.Once`` and a sink that keeps nothing,
-                and returns when it has ended well. The logs are such that it runs the batch it is given.
+            run_batch: runs a batch of the query on this checkpoint folder, into a sink that keeps nothing, and returns
+                when it is committed. The logs are such that it is the next one.
             sink_has: whether the sink is known to have a batch that was not committed.
 
         Returns:

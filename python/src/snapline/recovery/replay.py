@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from snapline.folder.file_input import FileInput
 from snapline.folder.hadoop_files import HadoopFiles
-from snapline.java_api import frame_with
+from snapline.java_api import frame_with, java_session_internals
 from snapline.plan.logical_plan import WriterSettings
 from snapline.recovery.lost_input import files_are_lost, input_is_lost
 from snapline.recovery.recovery import Recovery
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-    from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _log = logging.getLogger(__name__)
@@ -26,7 +25,7 @@ class ReplayStopped(Exception):
 
 
 class BatchReplay:
-    """One batch at a time, as the logs have it, into a sink that keeps nothing.
+    """One batch at a time, as the logs have it, into a sink that keeps nothing. One run of Spark for each recovery.
 
     Replays run in a session of their own, like the query's: settings that are for them count for no other query, and
     neither listeners nor ``awaitAnyTermination`` of the query's session hear of them.
@@ -55,22 +54,25 @@ class BatchReplay:
         self._settings = settings
         self._forced = forced
         self.rows: dict[int, int] = {}
-        self._own: DataFrame | None = None
-        self._query: StreamingQuery | None = None
+        self._run: Any = None
         self._stopped = False
 
     def stop(self) -> None:
         """Ends the batch that is run, and every later one at its start. From any thread: the function may never come
         back by itself."""
         self._stopped = True
-        query = self._query
-        if query is not None:
-            query.stop()
+        run = self._run
+        if run is not None:
+            run.stop()
 
-    def begin(self) -> None:
-        """Before the first batch of a recovery: what the session is set to by now counts."""
+    @contextmanager
+    def recovering(self) -> Iterator[None]:
+        """Around the batches of one recovery. The session's settings at the first of them count."""
         self.rows.clear()
-        self._own = None
+        try:
+            yield
+        finally:
+            self._end()
 
     def __call__(self, batch: int) -> None:
         """
@@ -88,20 +90,12 @@ class BatchReplay:
             _log.warning("%s", lost)
         journal = self._recovery.pending()
         self._driver.replay(journal is None or batch <= journal.committed)
-        if self._own is None:
-            self._own = frame_with(self._df, self._settings)
-        writer = (
-            self._own.writeStream.format("noop")
-            .outputMode(self._mode)
-            .option("checkpointLocation", self._location)
-            .trigger(once=True)
-        )
-        query = self._query = writer.start()
+        if self._run is None:
+            self._run = self._start()
         try:
-            # One who stopped it before now has not seen the query.
+            # One who stopped it before now has not seen the run.
             if not self._stopped:
-                query.awaitTermination()
-            self.rows[batch] = sum(progress.numInputRows for progress in query.recentProgress)
+                self.rows[batch] = self._run.replay(batch)
         except Exception as e:
             if self._stopped:
                 raise ReplayStopped(f"batch {batch} was being run again.") from e
@@ -109,10 +103,16 @@ class BatchReplay:
             if expired is None:
                 raise
             raise expired from e
-        finally:
-            self._query = None
-            query.stop()
         self._check_going_on(batch)
+
+    def _start(self) -> Any:
+        own = frame_with(self._df, self._settings)
+        return java_session_internals(own.sparkSession).startReplay(own._jdf, self._mode, self._location)
+
+    def _end(self) -> None:
+        run, self._run = self._run, None
+        if run is not None:
+            run.stop()
 
     def _check_going_on(self, batch: int) -> None:
         if self._stopped:

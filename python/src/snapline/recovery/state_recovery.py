@@ -162,8 +162,8 @@ class StateRecovery:
     def _recover(self, ref: CheckpointRef) -> RecoveryReport | None:
         self._restored = ref
         self._driver.restoreFrom(ref.id)
-        self._replay.begin()
-        replayed = self._recovery.run(ref, self._replay, self._sink.has)
+        with self._replay.recovering():
+            replayed = self._recovery.run(ref, self._replay, self._sink.has)
         prune_operator_metadata(self._files)
         if not replayed:
             return None

@@ -390,7 +390,7 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     }
   }
 
-  test("each replayed batch is a run of its own, and the next run takes its states over instead of loading them") {
+  test("a run takes over the states of the replay before it instead of loading them") {
     val checkpoint = folder()
     val counted = new Counted(checkpoint)
     runOnce(checkpoint, counted, 0 until 70)

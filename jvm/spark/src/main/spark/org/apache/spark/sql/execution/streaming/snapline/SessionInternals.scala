@@ -87,6 +87,10 @@ object SessionInternals {
     frame.asInstanceOf[classic.DataFrame].queryExecution.analyzed
   )
 
+  /** A run that runs batches of a query again. */
+  def startReplay(rows: DataFrame, outputMode: String, checkpoint: String): ReplayRun =
+    ReplayRun.start(rows, outputMode, checkpoint)
+
   /** A query of any session of the application: they know each other's. */
   def running(session: SparkSession, run: UUID): Option[StreamingQuery] =
     session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries.values.asScala.find(_.runId == run)
