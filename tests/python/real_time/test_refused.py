@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import snapline
 from snapline import CheckpointConfig
 from snapline.errors import InvalidConfiguration
+from snapline.plan.real_time import check_real_time
 from snapline.spark_line import has_real_time_state
 
 from .rows import SCHEMA, Count, Rows
@@ -60,6 +62,26 @@ def test_operators_that_sparks_mode_does_not_have(rows: Rows) -> None:
     refused(rows, rows.writer(first.mapInArrow(lambda batches: batches, SCHEMA)), "MapInArrow.*not among the operators")
     sums = rows.df.groupBy(F.col("k")).count().limit(3)
     refused(rows, rows.writer(sums), "Limit.*not among the operators")
+
+
+class First:
+    """A function of Scala's typed API; nothing of it runs here."""
+
+    class Java:
+        implements: ClassVar = ["org.apache.spark.api.java.function.MapFunction"]
+
+    def call(self, row: Any) -> Any:
+        return row.getString(0)
+
+
+def test_typed_groups_are_let_in(rows: Rows, spark: SparkSession) -> None:
+    """Spark's transformWithState in Scala begins with them."""
+    jvm: Any = spark._jvm
+    ensure_callback_server_started(spark.sparkContext._gateway)
+    java: Any = rows.df._jdf
+    counts = java.groupByKey(First(), jvm.org.apache.spark.sql.Encoders.STRING()).count()
+    assert "AppendColumns" in counts.queryExecution().analyzed().toString()
+    check_real_time(rows.writer(DataFrame(counts.toDF(), spark)), CheckpointConfig())
 
 
 def test_cores_that_are_missing(rows: Rows, spark: SparkSession) -> None:

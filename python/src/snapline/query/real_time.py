@@ -59,13 +59,14 @@ class Running(Protocol):
 def wait_for_batch_end(query: Running) -> None:
     """Until the micro-batch under way has ended, or the query has: only then its rows are in the state."""
     before = _last_batch(query)
-    while query.isActive and _last_batch(query) == before:
+    # A run that was started again meanwhile has said nothing of a batch yet.
+    while query.isActive and _last_batch(query) <= before:
         time.sleep(_POLL)
 
 
-def _last_batch(query: Running) -> int | None:
+def _last_batch(query: Running) -> int:
     progress = query.lastProgress
-    return None if progress is None else progress["batchId"]
+    return -1 if progress is None else int(progress["batchId"])
 
 
 def show_table(parent: SparkSession, writer: DataStreamWriter) -> None:
