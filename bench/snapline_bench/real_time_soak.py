@@ -53,13 +53,23 @@ FIGURES = {
     **{f"{name}_growth": f"growth of {title.removesuffix(', MB')}" for name, (title, _) in KINDS.items()},
     "others": "other load, cores",
 }
+# Spark keeps so much of what has ended, and a row table so many rows: else both still grow towards their bounds after
+# half an hour.
+SHORT_MEMORY = {
+    "spark.snapline.state.backend.row-table.memory-fraction": "0.004",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "100",
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.sql.streaming.numRecentProgressUpdates": "20",
+}
 GOALS = [Goal(f"{name}_growth", Part.ABSOLUTE, "", 0.1) for name in KINDS]
 
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
     # A heap that is whole from the beginning: what the JVM's RSS gains then is native memory.
     whole = {"spark.driver.extraJavaOptions": "-Xms1g -XX:+AlwaysPreTouch"}
-    return real_time.choose(names, jar, {**whole, **settings})
+    return real_time.choose(names, jar, {**whole, **SHORT_MEMORY, **settings})
 
 
 def measure(job: Job) -> Result:

@@ -70,7 +70,7 @@ def figures_table(bench: str, runs: list[Run], medians: Medians, titles: dict[st
         for provider in medians:
             table.add_column(provider, justify="right")
         for name, title in titles.items():
-            cells = [cell(medians[provider][name], figures_of(runs, provider)[name]) for provider in medians]
+            cells = [measured(figures, name, figures_of(runs, provider)) for provider, figures in medians.items()]
             table.add_row(title, *cells)
         return table
     table.add_column("provider")
@@ -79,9 +79,14 @@ def figures_table(bench: str, runs: list[Run], medians: Medians, titles: dict[st
         table.add_column(title, justify="right")
     for provider, figures in medians.items():
         every = figures_of(runs, provider)
-        cells = [cell(figures[name], every[name]) for name in titles]
+        cells = [measured(figures, name, every) for name in titles]
         table.add_row(provider, str(len(next(iter(every.values())))), *cells)
     return table
+
+
+def measured(medians: dict[str, float], name: str, every: dict[str, list[float]]) -> str:
+    """A figure; empty where a provider has none."""
+    return cell(medians[name], every[name]) if name in medians else ""
 
 
 def state_table(medians: Medians, names: tuple[str, ...], titles: dict[str, str]) -> Table:
