@@ -71,9 +71,9 @@ class Sizes:
     memory: str = "2g"
 
 
-SHORT = Sizes(batch=10, warm_up=15, seconds=10, rates=(200, 1_000, 20_000))
+SHORT = Sizes(batch=10, warm_up=75, seconds=10, rates=(200, 1_000, 20_000))
 QUICK = Sizes(batch=10, warm_up=10, seconds=10)
-SHORT_QUICK = replace(SHORT, rates=Sizes.rates)
+SHORT_QUICK = replace(SHORT, warm_up=15, rates=Sizes.rates)
 REPS = 3
 LINE = "4.3"
 
