@@ -1,9 +1,10 @@
 """A sum per key in PyFlink on RocksDB, for `keyed-few` and its like; runs in a Python of its own, which has PyFlink.
 
 Arguments: a file with a JSON object, and the file to put the result into. Of the object, `mode` is `process` or
-`thread`, `entries` says whether the state is a map, `folder` is scratch space, and `parts` are two lists of Parquet
-files with the number of rows in each: to warm up with, and to measure. The input stays open, as a stream's: the second
-part appears in it when the last row of the first has been put out.
+`thread`, `entries` says whether the state is a map, `windows_s` are the seconds of tumbling windows (0: none), `folder`
+is scratch space, and `parts` are two lists of Parquet files with the number of rows in each: to warm up with, and to
+measure. The input stays open, as a stream's: the second part appears in it when the last row of the first has been put
+out.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from pyflink.common import Configuration, Row, Types
-from pyflink.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from pyflink.common import Configuration, Row, Time, Types
+from pyflink.datastream import AggregateFunction, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from pyflink.datastream.functions import ProcessWindowFunction
 from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from pyflink.datastream.window import TumblingEventTimeWindows
 from pyflink.table import StreamTableEnvironment
 from snapline_bench import cpu
 
@@ -51,6 +54,26 @@ class SumByEntry(KeyedProcessFunction):
         yield Row(row[0], total)
 
 
+class Add(AggregateFunction):
+    def create_accumulator(self):
+        return 0
+
+    def add(self, value, accumulator):
+        return accumulator + value[1]
+
+    def get_result(self, accumulator):
+        return accumulator
+
+    def merge(self, a, b):
+        return a + b
+
+
+class WithKey(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        for total in elements:
+            yield Row(key, total)
+
+
 class Job:
     """The job under way, and what Flink's REST interface says of it."""
 
@@ -63,14 +86,13 @@ class Job:
         env.set_parallelism(2)
         tables = StreamTableEnvironment.create(env)
         tables.execute_sql(
-            "CREATE TABLE events (`key` BIGINT, `entry` BIGINT, `value` BIGINT) WITH ('connector' = 'filesystem',"
+            f"CREATE TABLE events (`key` BIGINT, `value` BIGINT, {MORE[orders['windows_s'] > 0]})"
+            " WITH ('connector' = 'filesystem',"
             f" 'path' = '{self._input.as_uri()}', 'format' = 'parquet', 'source.monitor-interval' = '{LOOK_MS}ms')"
         )
         tables.execute_sql("CREATE TABLE sums (`key` BIGINT, total BIGINT) WITH ('connector' = 'blackhole')")
-        by_entry = orders["entries"] > 0
-        columns = "`key`, `entry`, `value`" if by_entry else "`key`, `value`"
-        events = tables.to_data_stream(tables.sql_query(f"SELECT {columns} FROM events"))
-        summed = events.key_by(lambda row: row[0], Types.LONG()).process(SumByEntry() if by_entry else Sum(), OUT)
+        self._counter = RECORDS_IN if orders["windows_s"] else RECORDS_OUT
+        summed = windowed(tables, orders["windows_s"]) if orders["windows_s"] else keyed(tables, orders["entries"] > 0)
         self._client = tables.from_data_stream(summed).execute_insert("sums").get_job_client()
         self._url = f"http://localhost:{port}/jobs/{self._client.get_job_id()}"
         self._put_out = 0
@@ -95,12 +117,12 @@ class Job:
         self._client.cancel().result()
 
     def _rows_out(self) -> int:
-        """Put out by the function, in both partitions."""
+        """Put out by the function, or of windows taken in, in both partitions."""
         total = 0
         for vertex in self._ask("").get("vertices", []):
             metrics = f"/vertices/{vertex['id']}/metrics"
-            # Of the chain's operators the function's own: the one that Python runs behind the shuffle.
-            names = [each["id"] for each in self._ask(metrics) if OUT_COUNTER.fullmatch(each["id"])]
+            names = [f"{vertex['name']}: {each['id']}" for each in self._ask(metrics)]
+            names = [name.rpartition(": ")[2] for name in names if self._counter.fullmatch(name)]
             if names:
                 total += sum(int(each["value"]) for each in self._ask(f"{metrics}?get={','.join(names)}"))
         return total
@@ -115,7 +137,26 @@ class Job:
             raise
 
 
-OUT_COUNTER = re.compile(r"\d+\.KEYED[_ ]PROCESS\.numRecordsOut", re.IGNORECASE)
+# Of the chain's operators the function's own: the one that Python runs behind the shuffle.
+RECORDS_OUT = re.compile(r".*: \d+\.KEYED[_ ]PROCESS\.numRecordsOut", re.IGNORECASE)
+# A window puts a row out only when it is closed, and PyFlink does not count what its operator takes in: the task does.
+RECORDS_IN = re.compile(r"\w*EventTimeWindows.*: \d+\.numRecordsIn")
+MORE = {
+    False: "`entry` BIGINT",
+    True: "`millis` BIGINT, `t` AS TO_TIMESTAMP_LTZ(`millis`, 3), WATERMARK FOR `t` AS `t`",
+}
+
+
+def keyed(tables: StreamTableEnvironment, by_entry: bool):
+    columns = "`key`, `entry`, `value`" if by_entry else "`key`, `value`"
+    events = tables.to_data_stream(tables.sql_query(f"SELECT {columns} FROM events"))
+    return events.key_by(lambda row: row[0], Types.LONG()).process(SumByEntry() if by_entry else Sum(), OUT)
+
+
+def windowed(tables: StreamTableEnvironment, seconds: int):
+    events = tables.to_data_stream(tables.sql_query("SELECT `key`, `value`, `t` FROM events"))
+    windows = events.key_by(lambda row: row[0], Types.LONG()).window(TumblingEventTimeWindows.of(Time.seconds(seconds)))
+    return windows.aggregate(Add(), WithKey(), Types.LONG(), OUT)
 
 
 def configuration(mode: str, folder: Path, port: int) -> Configuration:

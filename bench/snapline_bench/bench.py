@@ -23,6 +23,7 @@ from snapline_bench import (
     local_files,
     many_stores,
     merging,
+    nexmark,
     processor,
     provider,
     real_time,
@@ -156,6 +157,7 @@ WINDOWS = (windows_bench("windows-few", windows.FEW), windows_bench("windows-man
 EVICTION = bench_of("eviction", eviction)
 INITIAL_STATE = bench_of("initial-state", initial_state)
 PROCESSOR = bench_of("processor", processor)
+NEXMARK = bench_of("nexmark", nexmark)
 TWO_INPUTS = bench_of("two-inputs", two_inputs)
 ASYNCHRONOUS = bench_of("asynchronous", asynchronous)
 SINK = bench_of("sink", sink)
@@ -193,6 +195,7 @@ BENCHES = {
         INCREMENTAL,
         RESTART,
         EVICTION,
+        NEXMARK,
         *KEYED,
         *WINDOWS,
         TWO_INPUTS,

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -99,7 +100,8 @@ class TimedEvents:
 
 @dataclass(frozen=True)
 class WindowEvents:
-    """(key, value, time): keys drawn at random; the times of a batch lie within `seconds`, those of the next behind."""
+    """(key, value, time, and that in ms): keys drawn at random; the times of a batch lie within `seconds`, those of the
+    next behind."""
 
     rows: int
     keys: int
@@ -108,7 +110,7 @@ class WindowEvents:
     seed: int = 9
 
     def name(self) -> str:
-        return f"windows-{self.rows}x{self.batches}-{self.keys}-{self.seconds:g}-{self.seed}"
+        return f"timed-windows-{self.rows}x{self.batches}-{self.keys}-{self.seconds:g}-{self.seed}"
 
     def tables(self) -> Iterator[pa.Table]:
         draw = np.random.default_rng(self.seed)
@@ -121,6 +123,7 @@ class WindowEvents:
                     "key": pa.array(draw.integers(0, self.keys, self.rows)),
                     "value": pa.array(draw.integers(0, 1000, self.rows)),
                     "time": pa.array(times, pa.timestamp("us", tz="UTC")),
+                    "millis": pa.array(times // 1000),
                 }
             )
 
@@ -180,9 +183,15 @@ def update_table(keys: Sequence[int], seq: int, payload: int, draw: random.Rando
     return pa.table({"key": pa.array(keys, pa.int64()), "seq": seqs, "payload": values})
 
 
-def prepare(
-    events: SumEvents | KeyedEvents | KeyRange | LoadedEvents | TimedEvents | UpdateEvents | WindowEvents, data: Path
-) -> list[Path]:
+class Events(Protocol):
+    """What `prepare` makes the folders of."""
+
+    def name(self) -> str: ...
+
+    def tables(self) -> Iterator[pa.Table]: ...
+
+
+def prepare(events: Events, data: Path) -> list[Path]:
     """The folders of the batches, in order; made now if they are not there yet."""
     folder = data / events.name()
     if not folder.exists():

@@ -111,11 +111,14 @@ def parts_of(parts: Iterable[list[Path]], rows: int) -> list[tuple[list[Path], i
     return [(sorted(file for batch in part for file in batch.iterdir()), rows * len(part)) for part in parts]
 
 
-def run_job(provider: Provider, entries: int, parts: list[tuple[list[Path], int]], scratch: Path) -> Usage:
+def run_job(
+    provider: Provider, entries: int, parts: list[tuple[list[Path], int]], scratch: Path, *, windows_s: int = 0
+) -> Usage:
     """A job of PyFlink's over two lists of files; what it used for the second.
 
     Args:
         parts: files, and how many rows are in them.
+        windows_s: seconds of tumbling windows; 0: a keyed function.
     """
     folder = scratch / "flink"
     folder.mkdir()
@@ -123,6 +126,7 @@ def run_job(provider: Provider, entries: int, parts: list[tuple[list[Path], int]
     told = {
         "mode": provider.settings["mode"],
         "entries": entries,
+        "windows_s": windows_s,
         "folder": str(folder),
         "parts": [([str(file) for file in files], rows) for files, rows in parts],
     }

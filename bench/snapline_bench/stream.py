@@ -94,10 +94,15 @@ class Stream:
             self._reported = batches[-1]["batchId"] + 1
         return batches
 
-    def measure(self, warm_up: Iterable[Path], batches: Iterable[Path]) -> tuple[list[Progress], cpu.Usage]:
+    def measure(
+        self,
+        warm_up: Iterable[Path],
+        batches: Iterable[Path],
+        how: Callable[[DataStreamWriter], StreamingQuery] | None = None,
+    ) -> tuple[list[Progress], cpu.Usage]:
         """Starts it; the progress of these batches and what they used, once those to warm up with are through."""
         self.land(warm_up)
-        self.start()
+        self.start(how)
         self.drain()
         before = cpu.read()
         self.land(batches)

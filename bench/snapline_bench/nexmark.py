@@ -1,0 +1,162 @@
+"""Nexmark: what an event costs in each query, in Spark on each store and in Flink SQL, over the same files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+import snapline
+from snapline_bench import cpu, local_files, provider, pyflink, venv
+from snapline_bench.events import prepare
+from snapline_bench.goal import Goal, Part
+from snapline_bench.job import Job, Result
+from snapline_bench.nexmark_events import SCHEMA, NexmarkEvents
+from snapline_bench.nexmark_queries import QUERIES, Query
+from snapline_bench.provider import CHANGELOG, HDFS, OURS, Provider
+from snapline_bench.session import open_session
+from snapline_bench.stream import Stream, Workload
+
+INTERVAL = "snapline-10s"
+FLINK, FLINK_MINI = "flink", "flink-mini-batch"
+NAMES = (CHANGELOG.name, HDFS.name, OURS, INTERVAL, FLINK, FLINK_MINI)
+FLINKS = {FLINK: "Flink SQL on RocksDB", FLINK_MINI: "the same, in mini-batches of 2 s"}
+VIEWS = ("person", "auction", "bid")
+DELAY = "4 seconds"
+KEYED: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "q19": lambda bids: snapline.key_by(bids, "auction").top_n(10, by="price"),
+}
+Costs = tuple[cpu.Usage, float]
+"""What was used, and the time of a batch at the end over that at the beginning; NaN for Flink, which has none."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """`rows`: events of a batch."""
+
+    rows: int = 200_000
+    warm_up: int = 4
+    batches: int = 12
+    queries: tuple[str, ...] = tuple(QUERIES)
+    memory: str = "4g"
+
+
+QUICK = Sizes(rows=50_000, warm_up=2, batches=4)
+REPS = 3
+FIGURES = {
+    **{f"{name}_cpu": f"{name}, {query.title}: CPU us / event" for name, query in QUERIES.items()},
+    **{f"{name}_growth": f"{name}: last quarter over first" for name in QUERIES},
+    "others": "other load, cores",
+}
+SQL = [name for name, query in QUERIES.items() if query.spark]
+GOALS = [
+    *(Goal(f"{name}_cpu", Part.WHOLE, peer.name, 1.0) for peer in (CHANGELOG, HDFS) for name in SQL),
+    *(Goal(f"{name}_cpu", Part.WHOLE, peer, 1.0) for peer in FLINKS for name in QUERIES),
+    *(Goal(f"{name}_growth", Part.ABSOLUTE, each, 1.1) for each in (OURS, INTERVAL) for name in QUERIES),
+]
+
+
+def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
+    """All of Spark's on one file system, so that only the stores differ."""
+    found = provider.find_snapline_jar(jar)
+    if found is None:
+        raise SystemExit("no jar of Snapline: build it or give --jar PATH")
+    files = {local_files.SETTING: local_files.CLASSES[local_files.OURS]}
+    ours = provider.snapline_provider(found, {**provider.COORDINATED, **files, **settings})
+    known = {
+        each.name: replace(each, settings={**each.settings, **files}, jars=(str(found),)) for each in (CHANGELOG, HDFS)
+    }
+    known |= {OURS: ours, INTERVAL: replace(ours, name=INTERVAL, title="Snapline, a checkpoint every 10 s")}
+    known |= {each.name: each for each in _flinks([name for name in names if name in FLINKS])}
+    return [known[name] for name in names if name in known]
+
+
+def _flinks(names: list[str]) -> list[Provider]:
+    if not names:
+        return []
+    try:
+        python, *jars = pyflink.installed()
+    except venv.NotInstalled as reason:
+        print(f"{', '.join(names)}: {reason}; running without")
+        return []
+    return [Provider(name, FLINKS[name], "", {"python": python}, tuple(jars)) for name in names]
+
+
+def measure(job: Job) -> Result:
+    sizes = Sizes(**{**job.sizes, "queries": tuple(job.sizes["queries"])})
+    batches = prepare(NexmarkEvents(sizes.rows, sizes.warm_up + sizes.batches), job.data)
+    run = _measure_flink if job.provider.name in FLINKS else _measure_spark
+    figures, loads = {}, []
+    for name, (usage, growth) in run(job, sizes, batches).items():
+        figures[f"{name}_cpu"] = usage.cpu_s / (sizes.rows * sizes.batches) * 1e6
+        figures[f"{name}_growth"] = growth
+        loads.append(usage.others)
+    return {"figures": {**figures, "others": max(loads)}, "batches": []}
+
+
+def results(name: str, query: Query, events: DataFrame) -> DataFrame:
+    """
+    Args:
+        events: with all columns of `nexmark_events.SCHEMA`; a stream, or all of them.
+    """
+    views = {view: events.filter(F.col("kind") == kind).withWatermark("time", DELAY) for kind, view in enumerate(VIEWS)}
+    if not query.spark:
+        return KEYED[name](views["bid"].select("auction", "bidder", "price", "channel", "url", "time", "extra"))
+    for view, rows in views.items():
+        rows.createOrReplaceTempView(view)
+    return events.sparkSession.sql(query.spark)
+
+
+def _measure_spark(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, Costs]:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
+    config = snapline.CheckpointConfig(interval=timedelta(seconds=10))
+    how = (lambda writer: snapline.start(writer, config)) if job.provider.name == INTERVAL else None
+    found = {}
+    for name in sizes.queries:
+        query = QUERIES[name]
+        if not query.spark and not job.provider.name.startswith(OURS):
+            continue
+        workload = Workload(SCHEMA, lambda events: results(name, query, events))  # noqa: B023
+        folder = job.scratch / name
+        stream = Stream(spark, workload, folder, job.scratch / f"{name}-checkpoint", output_mode=query.mode)
+        progress, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :], how)
+        stream.stop()
+        walls = [each["durationMs"]["triggerExecution"] for each in progress]
+        # A query of several sources may see new files in one of them first, and have a batch more.
+        rows = sum(each["numInputRows"] for each in progress)
+        assert rows > 0 and rows % (sizes.rows * sizes.batches) == 0, f"{name}: {rows} rows"
+        quarter = max(1, len(walls) // 4)
+        found[name] = usage, median(walls[-quarter:]) / median(walls[:quarter])
+    spark.stop()
+    return found
+
+
+def _measure_flink(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, Costs]:
+    folder = job.scratch / "flink"
+    folder.mkdir()
+    orders, result = folder / "orders.json", folder / "result.json"
+    parts = batches[: sizes.warm_up], batches[sizes.warm_up :]
+    told: dict[str, Any] = {
+        "folder": str(folder),
+        "mini_batch": job.provider.name == FLINK_MINI,
+        "parts": [[str(file) for batch in part for file in sorted(batch.iterdir())] for part in parts],
+        "queries": {name: [QUERIES[name].flink_view, QUERIES[name].flink] for name in sizes.queries},
+    }
+    orders.write_text(json.dumps(told))
+    jars = os.pathsep.join(job.provider.jars)
+    environment = {**os.environ, "PYTHONPATH": str(venv.BENCH), "HADOOP_CLASSPATH": jars, "FLINK_LOG_DIR": str(folder)}
+    script = str(venv.BENCH / "pyflink" / "nexmark.py")
+    command = [job.provider.settings["python"], script, str(orders), str(result)]
+    subprocess.run(command, env=environment, cwd=folder, check=True)
+    return {name: (cpu.Usage(**usage), float("nan")) for name, usage in json.loads(result.read_text()).items()}
