@@ -119,22 +119,24 @@ class Job:
     def _rows_out(self) -> int:
         """Put out by the function, or of windows taken in, in both partitions."""
         total = 0
-        for vertex in self._ask("").get("vertices", []):
+        for vertex in ask(self._url).get("vertices", []):
             metrics = f"/vertices/{vertex['id']}/metrics"
-            names = [f"{vertex['name']}: {each['id']}" for each in self._ask(metrics)]
+            names = [f"{vertex['name']}: {each['id']}" for each in ask(self._url, metrics)]
             names = [name.rpartition(": ")[2] for name in names if self._counter.fullmatch(name)]
             if names:
-                total += sum(int(each["value"]) for each in self._ask(f"{metrics}?get={','.join(names)}"))
+                total += sum(int(each["value"]) for each in ask(self._url, f"{metrics}?get={','.join(names)}"))
         return total
 
-    def _ask(self, path: str):
-        try:
-            with urllib.request.urlopen(self._url + path, timeout=30) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as e:
-            if e.code in (404, 503):  # it has not begun
-                return {} if path == "" else []
-            raise
+
+def ask(job: str, path: str = ""):
+    """Of Flink's REST interface, below the address of a job; empty as long as that has not begun."""
+    try:
+        with urllib.request.urlopen(job + path, timeout=30) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as e:
+        if e.code in (404, 503):
+            return {} if path == "" else []
+        raise
 
 
 # Of the chain's operators the function's own: the one that Python runs behind the shuffle.

@@ -12,12 +12,10 @@ import json
 import os
 import sys
 import time
-import urllib.error
-import urllib.request
 from dataclasses import asdict
 from pathlib import Path
 
-from keyed_sum import LOOK_MS, PATIENCE_S, configuration, free_port
+from keyed_sum import LOOK_MS, PATIENCE_S, ask, configuration, free_port
 from pyflink.table import EnvironmentSettings, TableEnvironment
 from snapline_bench import cpu
 
@@ -93,19 +91,10 @@ class Run:
     def _moved(self) -> list[float]:
         """The rows that each task has had in and out."""
         found = []
-        for vertex in self._ask("").get("vertices", []):
+        for vertex in ask(self._url).get("vertices", []):
             metrics = f"/vertices/{vertex['id']}/subtasks/metrics?get=numRecordsIn,numRecordsOut&agg=sum"
-            found += [each["sum"] for each in self._ask(metrics)]
+            found += [each["sum"] for each in ask(self._url, metrics)]
         return found
-
-    def _ask(self, path: str):
-        try:
-            with urllib.request.urlopen(self._url + path, timeout=30) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as e:
-            if e.code in (404, 503):  # it has not begun
-                return {} if path == "" else []
-            raise
 
 
 def main(orders: dict) -> dict:
