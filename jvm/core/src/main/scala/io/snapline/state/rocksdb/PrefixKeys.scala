@@ -15,7 +15,7 @@ import io.snapline.state.timeindex.IndexMemory
 private[rocksdb] final class PrefixKeys(length: PrefixLength, memory: IndexMemory) extends AutoCloseable {
   import PrefixKeys._
 
-  private val known = new PrefixTable
+  private var known = new PrefixTable
   private var own = 0L
 
   /** Counts how often RocksDB got all changes. */
@@ -112,7 +112,7 @@ private[rocksdb] final class PrefixKeys(length: PrefixLength, memory: IndexMemor
   override def close(): Unit = {
     anyPending = true
     pending.clear()
-    known.clear()
+    known = new PrefixTable
     account(-own)
   }
 

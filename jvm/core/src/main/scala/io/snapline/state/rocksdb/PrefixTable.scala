@@ -78,19 +78,6 @@ private[rocksdb] final class PrefixTable {
     hand
   }
 
-  def clear(): Unit = {
-    heads = new Array[Int](Smallest)
-    nexts = new Array[Int](Smallest)
-    hashes = new Array[Int](Smallest)
-    lists = new Array[Array[Byte]](Smallest)
-    rounds = new Array[Int](Smallest)
-    wasUsed = new Array[Boolean](Smallest)
-    end = 0
-    free = 0
-    count = 0
-    hand = 0
-  }
-
   private def newNumber(): Int =
     if (free > 0) {
       val number = free - 1
