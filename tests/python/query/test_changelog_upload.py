@@ -13,6 +13,9 @@ from pyspark.sql import SparkSession
 
 import snapline
 from snapline import CheckpointConfig
+from snapline.cli.numbered import restart_text
+from snapline.inspect import CheckpointFolder, verify
+from snapline.inspect.numbered import Restart
 
 from .real_query import wait_for
 from .test_replays_apart import Counting, Moments
@@ -59,8 +62,11 @@ def output(counting: Counting) -> list[tuple[int, int]]:
 
 def test_restarts_replay_nothing(spark: SparkSession, tmp_path: Path) -> None:
     counting = Counting(spark, tmp_path)
-    for _ in range(3):
+    for first in (0, 4, 8):
         assert run(counting).recovery is None
+        found = verify(CheckpointFolder(counting.checkpoint))
+        number = first // 4 + 1
+        assert (found.findings, found.restart) == ((), Restart(number, batch=first + 3, lag=0, changelogs=3))
     counting.settle()
     assert counting.state() == {0: 6, 1: 6}
     assert output(counting) == sorted((key, n) for key in (0, 1) for n in range(1, 7))
@@ -119,6 +125,12 @@ def test_where_some_are_missing_the_rest_is_replayed(spark: SparkSession, tmp_pa
         newest[0].unlink()
     else:
         newest[0].write_bytes(newest[0].read_bytes()[:-7])
+    restart = verify(CheckpointFolder(counting.checkpoint)).restart
+    assert restart == Restart(checkpoint=1, batch=2, lag=1, changelogs=2)
+    assert restart_text(restart).startswith(
+        "A restart takes checkpoint 1 and the changelogs of 2 batches after it, the state after batch 2. "
+        "1 batch since then, rebuilt by replay"
+    )
     query = run(counting)
     assert query.recovery.replayed == range(3, 4)
     assert re.match("Recovered from checkpoint 1, the state after batch 2: 1 batches replayed", str(query.recovery))
@@ -133,6 +145,7 @@ def test_one_that_is_damaged_within_leads_to_a_replay_from_the_checkpoint(spark:
     data = bytearray(harmed.read_bytes())
     data[20] ^= 1
     harmed.write_bytes(data)
+    assert verify(CheckpointFolder(counting.checkpoint)).damaged
     counting.add_input()
     query = snapline.start(counting.writer(), UPLOADS, path=str(counting.work / "output"))
     # The first batch fails before it has done anything, and the query starts again.
