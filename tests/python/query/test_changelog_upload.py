@@ -14,8 +14,7 @@ from pyspark.sql import SparkSession
 import snapline
 from snapline import CheckpointConfig
 from snapline.cli.numbered import restart_text
-from snapline.inspect import CheckpointFolder, verify
-from snapline.inspect.numbered import Restart
+from snapline.inspect import CheckpointFolder, Restart, verify
 
 from .real_query import wait_for
 from .test_replays_apart import Counting, Moments
