@@ -16,6 +16,7 @@ from snapline_bench import (
     at_least_once,
     broadcast,
     eviction,
+    firing,
     incremental,
     initial_state,
     keyed,
@@ -154,6 +155,7 @@ def windows_bench(name: str, sizes: windows.Sizes) -> Bench:
 
 
 WINDOWS = (windows_bench("windows-few", windows.FEW), windows_bench("windows-many", windows.MANY))
+FIRING = bench_of("windows-firing", firing)
 EVICTION = bench_of("eviction", eviction)
 INITIAL_STATE = bench_of("initial-state", initial_state)
 PROCESSOR = bench_of("processor", processor)
@@ -198,6 +200,7 @@ BENCHES = {
         NEXMARK,
         *KEYED,
         *WINDOWS,
+        FIRING,
         TWO_INPUTS,
         ASYNCHRONOUS,
         INITIAL_STATE,

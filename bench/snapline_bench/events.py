@@ -129,6 +129,32 @@ class WindowEvents:
 
 
 @dataclass(frozen=True)
+class FiringEvents:
+    """(key, value, time): for each number of keys a batch with a row of each, at one time, and two batches of a single
+    row; these are two and four times `seconds` later."""
+
+    keys: tuple[int, ...]
+    seconds: int
+
+    def name(self) -> str:
+        return f"firing-{'-'.join(map(str, self.keys))}-{self.seconds}"
+
+    def tables(self) -> Iterator[pa.Table]:
+        second = FIRST_TIME
+        for keys in self.keys:
+            for rows in (keys, 1, 1):
+                times = np.full(rows, second * 1_000_000)
+                yield pa.table(
+                    {
+                        "key": pa.array(np.arange(rows)),
+                        "value": pa.array(np.ones(rows, np.int64)),
+                        "time": pa.array(times, pa.timestamp("us", tz="UTC")),
+                    }
+                )
+                second += 2 * self.seconds
+
+
+@dataclass(frozen=True)
 class LoadedEvents:
     """(key, value): every key once, in batches of `chunk`; then `batches` of `rows` each, with keys drawn at random."""
 

@@ -93,6 +93,7 @@ class Job:
             num_retained=work.retained,
             data_inline_threshold=0,
             file_merging=work.merging,
+            upload_changelogs=work.uploads,
         )
         self._sessions = {}
         for name in work.queries:

@@ -20,13 +20,15 @@ INTERVALS = (0.3, 1, 2, 4)
 class Mode:
     """The format of Spark's checkpoints, the state backend, and what each life gets one of.
 
-    `intervals`: None means that every batch is durable. `merging`: whether handles go into shared files.
+    `intervals`: None means that every batch is durable. `merging`: whether handles go into shared files. `uploads`:
+    whether changelogs go to storage behind the batches.
     """
 
     format: int
     backend: str
     intervals: Sequence[float | None]
     merging: Sequence[bool]
+    uploads: Sequence[bool] = (False,)
 
     def work(self, folder: str, chance: random.Random, restarts: int = 0) -> Work:
         """With the settings of one life."""
@@ -37,19 +39,21 @@ class Mode:
             retained=chance.randint(1, 3),
             backend=self.backend,
             merging=chance.choice(self.merging),
+            uploads=chance.choice(self.uploads),
             restarts=restarts,
         )
 
 
 MODES = {
-    f"{name}-{backend}": Mode(version, backend, intervals, merging)
-    for name, version, intervals, merging in (
-        ("every-batch-1", 1, (None,), (False,)),
-        ("mixed-2", 2, (None, *INTERVALS), (False, True)),
-        ("merged-2", 2, INTERVALS, (True,)),
-        ("interval-1", 1, INTERVALS, (False,)),
-        ("mixed-1", 1, (None, *INTERVALS), (False, True)),
-        ("every-batch-2", 2, (None,), (False,)),
+    f"{name}-{backend}": Mode(version, backend, intervals, merging, uploads)
+    for name, version, intervals, merging, uploads in (
+        ("every-batch-1", 1, (None,), (False,), (False,)),
+        ("mixed-2", 2, (None, *INTERVALS), (False, True), (False, True)),
+        ("merged-2", 2, INTERVALS, (True,), (False, True)),
+        ("interval-1", 1, INTERVALS, (False,), (False, True)),
+        ("mixed-1", 1, (None, *INTERVALS), (False, True), (False,)),
+        ("every-batch-2", 2, (None,), (False,), (False,)),
+        ("uploads-2", 2, (4, 3600), (False, True), (True,)),
     )
     for backend in ("rocksdb", "hashmap")
 }

@@ -141,3 +141,38 @@ def test_state_that_was_on_executors_alone_is_replayed(version: int, files: str,
     restarts = re.findall(r'ended \w+ .*"restarts": (\d+)', life.log.read_text(errors="replace"))
     assert sum(map(int, restarts)) > 0
     tally.faults += len(KILLED_AT) * len(queries)
+
+
+def test_a_lost_executor_costs_no_restart_where_its_changelogs_are_in_storage(
+    files: str, tmp_path: Path, tally: Tally
+) -> None:
+    """It is killed between two batches; the only checkpoint is of the first one."""
+    queries = ("chains", "totals")
+    batches = make_input(tmp_path / "files", 9)
+    work = Work(folder=str(tmp_path / "work"), format=2, interval=3600, restarts=20, uploads=True, queries=queries)
+    feed = Feed(tmp_path / "files", [work])
+    orders = Orders(works=[work], local=str(tmp_path / "local"), ends=False, files=files, master=CLUSTER)
+    life = Life(orders, tmp_path / "life.log")
+
+    def copied() -> bool:
+        newest = (list(work.checkpoint(query).glob(f"state/0/*/{feed.given}_*.changelog")) for query in queries)
+        return feed.taken_in == feed.given and all(len(stores) >= 2 for stores in newest)
+
+    try:
+        for given in (3, 5, 7):
+            feed.give(given)
+            assert life.wait_until(copied), tell(life)
+            os.kill(executors(life.pid)[0], signal.SIGKILL)
+            tally.kills += 1
+        feed.give(8)
+        assert life.wait_until(copied), tell(life)
+        assert not life.said("starts again"), tell(life)
+    finally:
+        life.kill()
+    feed.give_all()
+    last = Life(
+        Orders(works=[work], local=str(tmp_path / "local"), ends=True, files=files), tmp_path / "last.log", feed
+    )
+    assert last.end() == 0, tell(last)
+    check_output(tally, work.path, expect(batches, queries))
+    tally.faults += 4 * len(queries)

@@ -23,6 +23,7 @@ class Work:
         retained: checkpoints that are kept.
         backend: where working state is: rocksdb or hashmap.
         merging: the stores of an executor share a file of handles.
+        uploads: changelogs go to storage behind the batches.
         restarts: how often a query that fails starts again by itself.
         tables: queries that write to SQLite; the others write Parquet files, of which Spark keeps a log.
         plain: started by Spark alone.
@@ -36,6 +37,7 @@ class Work:
     retained: int = 2
     backend: str = "rocksdb"
     merging: bool = False
+    uploads: bool = False
     restarts: int = 0
     queries: Sequence[str] = QUERIES
     tables: Sequence[str] = ("totals",)

@@ -34,7 +34,7 @@ def merged(interval: CheckpointBuilder) -> Path:
 def test_all_commands_read_them(interval: CheckpointBuilder, merged: Path, run: Run) -> None:
     listed = json.loads(run("checkpoints", "list", "--json", interval.root).out)
     assert [each["status"] for each in listed["checkpoints"]] == ["complete", "complete"]
-    assert listed["restart"] == {"checkpoint": 2, "batch": 4, "lag": 1}
+    assert listed["restart"] == {"checkpoint": 2, "batch": 4, "lag": 1, "changelogs": 0}
     ran = run("checkpoints", "verify", interval.root)
     assert (ran.code, ran.err) == (0, "")
     assert "Everything is sound. A restart takes checkpoint 2" in ran.out

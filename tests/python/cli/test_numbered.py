@@ -67,7 +67,7 @@ def test_list_shows_checkpoints_and_says_that_a_lag_is_normal(interval: Checkpoi
 
 def test_list_as_json(interval: CheckpointBuilder, run: Run) -> None:
     found = json.loads(run("checkpoints", "list", "--json", interval.root).out)
-    assert found["restart"] == {"checkpoint": 2, "batch": 4, "lag": 1}
+    assert found["restart"] == {"checkpoint": 2, "batch": 4, "lag": 1, "changelogs": 0}
     assert found["replay"] is None
     first, second = found["checkpoints"]
     assert (first["id"], first["batch"], first["kind"], first["stores"]) == (1, 2, "checkpoint", 6)
@@ -256,7 +256,7 @@ def test_verify_with_no_sound_checkpoint_begins_with_the_empty_state(interval: C
         handle.unlink()
     found = json.loads(run("checkpoints", "verify", "--json", interval.root).out)
     assert found["damaged"]
-    assert found["restart"] == {"checkpoint": None, "batch": -1, "lag": 6}
+    assert found["restart"] == {"checkpoint": None, "batch": -1, "lag": 6, "changelogs": 0}
     assert {finding["code"] for finding in found["findings"]} == {"SNAPLINE-DAMAGED"}
 
 

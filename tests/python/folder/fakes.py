@@ -58,6 +58,12 @@ class FakeFiles:
             raise not_there(name)
         return self.files[name]
 
+    def size(self, name: str) -> int:
+        return len(self.read(name))
+
+    def read_at(self, name: str, offset: int, length: int) -> bytes:
+        return self.read(name)[offset : offset + length]
+
     def write_new(self, name: str, data: bytes) -> None:
         self.tick()
         if name in self.files:

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from snapline.errors import StateNotFound, StorageFailure
-from snapline.folder.files import side_by_side
+from snapline.folder.files import FileSource, side_by_side
 from snapline.query import Files, HadoopFiles, LocalFiles
 
 
@@ -43,6 +43,17 @@ def test_writes_what_it_reads(files: Files, tmp_path: Path) -> None:
     assert [name for name in names(tmp_path) if name.endswith(".tmp")] == []
     files.write_new("empty", b"")
     assert files.read("empty") == b""
+
+
+def test_reads_a_part(files: Files) -> None:
+    files.write_new("a/b", b"0123456789")
+    source = FileSource(files, "a/b")
+    assert source.size == files.size("a/b") == 10
+    assert source.path == f"{files.location}/a/b"
+    assert [source.read_at(7, 3), source.read_at(0, 10), source.read_at(4, 0)] == [b"789", b"0123456789", b""]
+    for read in (lambda: files.size("a/c"), lambda: files.read_at("a/c", 0, 1), lambda: FileSource(files, "a/c")):
+        with pytest.raises(StateNotFound):
+            read()
 
 
 def test_walks(files: Files, tmp_path: Path) -> None:

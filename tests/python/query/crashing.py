@@ -40,6 +40,12 @@ class CrashingFiles:
     def read(self, name: str) -> bytes:
         return bytes(self._do("read", name))
 
+    def size(self, name: str) -> int:
+        return int(self._do("size", name))
+
+    def read_at(self, name: str, offset: int, length: int) -> bytes:
+        return bytes(self._do("read_at", name, offset, length))
+
     def write_new(self, name: str, data: bytes) -> None:
         self._do("write_new", name, data)
 

@@ -33,9 +33,10 @@ def test_a_local_master_has_no_executors_to_lose() -> None:
     assert warn_of_leaving_executors({"spark.master": "local[2]", DYNAMIC: "true"}) == []
 
 
+@pytest.mark.parametrize("uploads", [True, False])
 @pytest.mark.parametrize("interval", [timedelta(minutes=10), None])
-def test_a_start_warns_where_there_is_an_interval(
-    spark: SparkSession, tmp_path: Path, interval: timedelta | None, monkeypatch: pytest.MonkeyPatch
+def test_a_start_warns_where_changes_are_on_executors_alone(
+    spark: SparkSession, tmp_path: Path, interval: timedelta | None, uploads: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
 
@@ -46,6 +47,6 @@ def test_a_start_warns_where_there_is_an_interval(
     monkeypatch.setattr("snapline.query.starting.warn_of_leaving_executors", heard)
     counted = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load().groupBy("value").count()
     writer = counted.writeStream.format("noop").outputMode("update").option("checkpointLocation", str(tmp_path / "c"))
-    query = snapline.start(writer, snapline.CheckpointConfig(interval=interval))
+    query = snapline.start(writer, snapline.CheckpointConfig(interval=interval, upload_changelogs=uploads))
     query.stop()
-    assert seen == ([spark.sparkContext.master] if interval else [])
+    assert seen == ([spark.sparkContext.master] if interval and not uploads else [])

@@ -29,6 +29,7 @@ def test_defaults_are_flinks_but_for_the_retention() -> None:
         PREFIX + "num-retained": "1",
         PREFIX + "data-inline-threshold": "20k",
         PREFIX + "local-backup.enabled": "true",
+        PREFIX + "changelog-upload.enabled": "false",
         PREFIX + "file-merging.enabled": "false",
         PREFIX + "file-merging.max-file-size": "32m",
         PREFIX + "prefer-checkpoint-for-recovery": "false",

@@ -68,14 +68,22 @@ def restart_text(restart: Restart) -> str:
     """Where a start of a query with an interval begins, and what it rebuilds."""
     base = base_text(restart)
     if restart.checkpoint is not None:
+        if restart.changelogs:
+            base += f" and the changelogs of {_batches(restart.changelogs)} after it"
         base += f", the state after batch {number(restart.batch)}"
     if not restart.lag:
         return f"A restart takes {base}. No batch came after it."
     since = f"since checkpoint {restart.checkpoint}" if restart.checkpoint is not None else "since then"
+    if restart.changelogs:
+        since = "since then"
     return (
-        f"A restart takes {base}. {number(restart.lag)} {'batch' if restart.lag == 1 else 'batches'} {since}, rebuilt "
-        "by replay at the next start with snapline.start: with an interval that is normal."
+        f"A restart takes {base}. {_batches(restart.lag)} {since}, rebuilt by replay at the next start with "
+        "snapline.start: with an interval that is normal."
     )
+
+
+def _batches(count: int) -> str:
+    return f"{number(count)} {'batch' if count == 1 else 'batches'}"
 
 
 def choose(checkpoint: CheckpointFolder, wanted: int) -> NumberedCheckpoint:

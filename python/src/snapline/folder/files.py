@@ -47,6 +47,20 @@ class Files(Protocol):
             StateNotFound: it does not exist.
         """
 
+    def size(self, name: str) -> int:
+        """The length of a file, in bytes.
+
+        Raises:
+            StateNotFound: it does not exist.
+        """
+
+    def read_at(self, name: str, offset: int, length: int) -> bytes:
+        """Exactly ``length`` bytes of a file, which has them.
+
+        Raises:
+            StateNotFound: it does not exist.
+        """
+
     def write_new(self, name: str, data: bytes) -> None:
         """Makes a file that appears whole or not at all, and the folders it lies in.
 
@@ -96,6 +110,15 @@ class LocalFiles:
         with _translate("read", self._path(name)):
             return self._path(name).read_bytes()
 
+    def size(self, name: str) -> int:
+        with _translate("look for", self._path(name)):
+            return self._path(name).stat().st_size
+
+    def read_at(self, name: str, offset: int, length: int) -> bytes:
+        with _translate("read", self._path(name)), self._path(name).open("rb") as file:
+            file.seek(offset)
+            return file.read(length)
+
     def write_new(self, name: str, data: bytes) -> None:
         path = self._path(name)
         temporary = path.with_name(f".{path.name}.{uuid.uuid4()}.tmp")
@@ -140,6 +163,19 @@ class LocalFiles:
 
     def _path(self, name: str) -> Path:
         return self._base / name
+
+
+class FileSource:
+    """A file of a checkpoint folder for a reader of framed files."""
+
+    def __init__(self, files: Files, name: str) -> None:
+        self._files = files
+        self._name = name
+        self.path = f"{files.location}/{name}"
+        self.size = files.size(name)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        return self._files.read_at(self._name, offset, length)
 
 
 def side_by_side(act: Callable[[T], object], items: Iterable[T]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -69,12 +69,30 @@ class HadoopFiles:
             return bool(path.getFileSystem(self._conf).exists(path))
 
     def read(self, name: str) -> bytes:
+        return self._read(name, lambda stream: self._io.toByteArray(stream))
+
+    def size(self, name: str) -> int:
+        path = self._path(name)
+        try:
+            with _translate("look for", path):
+                return int(self._fs.getFileStatus(path).getLen())
+        except _Missing:
+            raise not_there(path.toString()) from None
+
+    def read_at(self, name: str, offset: int, length: int) -> bytes:
+        def read(stream: Any) -> Any:
+            stream.seek(offset)
+            return self._io.toByteArray(stream, length)
+
+        return self._read(name, read)
+
+    def _read(self, name: str, read: Callable[[Any], Any]) -> bytes:
         path = self._path(name)
         try:
             with _translate("read", path):
                 stream = self._fs.open(path)
                 try:
-                    return bytes(self._io.toByteArray(stream))
+                    return bytes(read(stream))
                 finally:
                     stream.close()
         except _Missing:

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from snapline.format import VersionRef
 from snapline.format.names import merged_name
 
+# Spark's name of an operator's only store, which has no folder of its own.
+_DEFAULT = "default"
+
 
 class SharedFile(NamedTuple):
     """A table file: ``sst/<uid>.sst`` in its store's folder. Length in bytes."""
@@ -62,6 +65,11 @@ class StoreHandles:
 
     name: str
     partitions: tuple[PartitionHandle, ...]
+
+    def folder(self, operator: int, partition: int) -> str:
+        """Where the files of one of them are, relative to the checkpoint folder."""
+        below = "" if self.name == _DEFAULT else f"/{self.name}"
+        return f"state/{operator}/{partition}{below}"
 
 
 @dataclass(frozen=True)

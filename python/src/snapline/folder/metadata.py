@@ -17,7 +17,6 @@ from snapline.format.meta_file import parse_meta_file
 
 CHECKPOINTS = "snapline"
 METADATA = "_metadata"
-_DEFAULT_STORE = "default"
 _FOLDER = re.compile(r"chk-(\d{1,18})")
 _STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -97,11 +96,8 @@ class CheckpointMetadata:
 
     def _handle_names(self) -> Iterator[str]:
         for operator, store, handle in self.handles():
-            below = "" if store.name == _DEFAULT_STORE else f"/{store.name}"
-            yield (
-                handle.merged_file
-                or f"state/{operator.id}/{handle.partition}{below}/{handle.ref.file_name(Kind.HANDLE)}"
-            )
+            folder = store.folder(operator.id, handle.partition)
+            yield handle.merged_file or f"{folder}/{handle.ref.file_name(Kind.HANDLE)}"
 
 
 def metadata_name(checkpoint: int) -> str:

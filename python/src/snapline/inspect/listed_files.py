@@ -38,6 +38,14 @@ class ListedFiles:
     def read(self, name: str) -> bytes:
         return self._folder.read(name)
 
+    def size(self, name: str) -> int:
+        with self._folder.open(name) as source:
+            return source.size
+
+    def read_at(self, name: str, offset: int, length: int) -> bytes:
+        with self._folder.open(name) as source:
+            return source.read_at(offset, length)
+
     def write_new(self, name: str, data: bytes) -> None:
         raise self._refused(name)
 

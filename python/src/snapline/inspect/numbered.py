@@ -24,6 +24,7 @@ from snapline.format.frame import FrameReader, Unfinished
 from snapline.format.source import BytesSource
 from snapline.inspect.listed_files import ListedFiles
 from snapline.recovery.choice import CheckpointChoice, OutOfReach
+from snapline.recovery.stored_changes import StoredChanges
 
 Read = Callable[[int], CheckpointMetadata]
 
@@ -82,11 +83,13 @@ class Restart:
         checkpoint: its number; None for the latter.
         batch: whose state it begins with; -1 for the empty state.
         lag: how many batches that the sink has came after it.
+        changelogs: how many of the batches up to ``batch`` came after the checkpoint: their changelogs are in storage.
     """
 
     checkpoint: int | None
     batch: int
     lag: int
+    changelogs: int = 0
 
 
 def newest_complete(found: Sequence[NumberedCheckpoint]) -> CheckpointMetadata | None:
@@ -126,11 +129,19 @@ class NumberedCheckpoints:
         if not self.interval:
             return None
         newest = newest_complete(found)
-        number, batch = None, self.durable
+        number, batch, changelogs = None, self.durable, 0
         if newest is not None and newest.batch >= batch:
-            number, batch = newest.id, newest.batch
+            number, batch = newest.id, self._loaded_of(newest)
+            changelogs = batch - newest.batch
         committed = self.newest_committed()
-        return Restart(number, batch, max(0, (-1 if committed is None else committed) - batch))
+        return Restart(number, batch, max(0, (-1 if committed is None else committed) - batch), changelogs)
+
+    def _loaded_of(self, checkpoint: CheckpointMetadata) -> int:
+        """The batch whose state a restart loads from it, and from the changelogs after it."""
+        journal = self.journal()
+        if journal is None:
+            return StoredChanges(self._files).newest_batch(checkpoint)
+        return journal.batch if journal.checkpoint == checkpoint.id else checkpoint.batch
 
     def newest_committed(self) -> int | None:
         """The newest batch whose output the sink has, also while a recovery hides it."""

@@ -107,7 +107,7 @@ class _Needs:
         self._named = numbered_check.named_files(numbered, checkpoint)
         restart = checkpoint.numbered.restart(numbered)
         if self.only_checkpoints:
-            durable = restart is not None and restart.checkpoint is None and restart.batch >= 0
+            durable = restart is not None and (restart.checkpoint is None or restart.changelogs) and restart.batch >= 0
             self.versions = [restart.batch + 1] if restart is not None and durable else []
         elif under_way:
             # Replayed batches are durable, and the next goes on from the last.

@@ -29,9 +29,10 @@ def warn_of_leaving_executors(settings: Mapping[str, str]) -> list[str]:
     for name in found:
         _log.warning(
             "%s is true: %s. With an interval, state since the newest checkpoint is on the executors alone. Each time "
-            "one leaves, the query fails, and a start goes back to that checkpoint and replays. Do: set it to false; "
-            "or leave out the interval, so that every batch is durable; or give the query a restart strategy "
-            "(restart=) and a short interval.",
+            "one leaves, the query fails, and a start goes back to that checkpoint and replays. Do: set "
+            "upload_changelogs=True, so that the changes are in storage too; or set it to false; or leave out the "
+            "interval, so that every batch is durable; or give the query a restart strategy (restart=) and a short "
+            "interval.",
             name,
             _LEAVING[name],
         )

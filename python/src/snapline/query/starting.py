@@ -120,7 +120,8 @@ def start(
         give_own_session(writer)
     if config.takes_checkpoints:
         check_replayable(writer, config.forced)
-        warn_of_leaving_executors(_session_settings(session))
+        if not config.upload_changelogs:
+            warn_of_leaving_executors(_session_settings(session))
     elif restore is not None:
         warn_of(find_obstacles(writer._df))
     if config.unaligned:

@@ -17,6 +17,7 @@ from snapline.recovery.recovery import Recovery
 from snapline.recovery.replay import BatchReplay
 from snapline.recovery.report import RecoveryReport
 from snapline.recovery.sink_log import SinkLog
+from snapline.recovery.stored_changes import StoredChanges
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -58,6 +59,7 @@ class StateRecovery:
         self._replay = replay
         self._prefer_checkpoint = prefer_checkpoint
         self._choice = CheckpointChoice(files)
+        self._changes = StoredChanges(files)
         self._restored: CheckpointRef | None = None
 
     def chosen(self, number: int) -> CheckpointRef:
@@ -93,10 +95,15 @@ class StateRecovery:
         return False
 
     def set_aside(self, failure: Exception) -> bool:
-        """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""
+        """Takes what this run went on from out of the choice, if it failed for its damage: the changelogs after its
+        checkpoint, or the checkpoint."""
         damage = _damage(failure)
         if damage is None or self._restored is None or self._restored.id not in self._choice.numbers():
             return False
+        checkpoint = read_checkpoint(self._files, self._restored.id)
+        if self._restored.batch > checkpoint.batch:
+            self._changes.discard(checkpoint)
+            return True
         self._choice.set_aside(self._restored.id, damage[:500])
         return True
 
@@ -105,7 +112,7 @@ class StateRecovery:
         while True:
             newest = self._begun() or self._choice.newest(base.batch, self._prefer_checkpoint)
             try:
-                return self._recover(base if newest is None else newest.ref)
+                return self._recover(base if newest is None else self._beginning(newest))
             except Exception as e:
                 damage = _damage(e)
                 if damage is None or isinstance(e, CheckpointDamaged):
@@ -159,6 +166,14 @@ class StateRecovery:
             self._choice.set_aside(pending.checkpoint, str(e))
             return None
 
+    def _beginning(self, checkpoint: CheckpointMetadata) -> CheckpointRef:
+        """The newest state that loads: that of the checkpoint, or one that its stores make of it by changelogs."""
+        pending = self._recovery.pending()
+        if pending is None or pending.checkpoint != checkpoint.id:
+            return CheckpointRef(checkpoint.id, self._changes.newest_batch(checkpoint))
+        is_there = pending.batch == checkpoint.batch or self._changes.reaches(checkpoint, pending.batch)
+        return pending.ref if is_there else checkpoint.ref
+
     def _recover(self, ref: CheckpointRef) -> RecoveryReport | None:
         self._restored = ref
         self._driver.restoreFrom(ref.id)
@@ -175,6 +190,8 @@ class StateRecovery:
         if ref.id not in self._choice.numbers():
             return RecoveryReport(ref.id, ref.batch, replayed)
         checkpoint = read_checkpoint(self._files, ref.id)
+        if ref.batch > checkpoint.batch:
+            return RecoveryReport(ref.id, ref.batch, replayed)
         stores = sum(1 for _ in checkpoint.handles())
         twice = sum(rows for batch, rows in self._replay.rows.items() if batch <= checkpoint.newest_batch)
         return RecoveryReport(ref.id, ref.batch, replayed, stores, checkpoint.ahead, twice)

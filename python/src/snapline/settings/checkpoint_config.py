@@ -92,6 +92,7 @@ _SETTINGS = {
     "incremental": _Setting("incremental", of_stores=True, optional=True),
     "data_inline_threshold": _Setting("data-inline-threshold", of_stores=True),
     "local_backup": _Setting("local-backup.enabled", of_stores=True),
+    "upload_changelogs": _Setting("changelog-upload.enabled"),
     "file_merging": _Setting("file-merging.enabled", of_stores=True),
     "file_merging_max_file_size": _Setting("file-merging.max-file-size", of_stores=True),
     "directory": _Setting("dir", optional=True),
@@ -131,6 +132,8 @@ class CheckpointConfig:
             ``"20k"``. 0 to 1m, default 20k.
         local_backup: whether each executor keeps the files of its newest checkpoint, which a task that is tried again
             loads instead of fetching them. Unlike Flink's, the default is to: they are links, and no copy is made.
+        upload_changelogs: with an interval, whether each batch's changes go to the checkpoint folder too, behind the
+            batch. A restart then loads them instead of replaying, and a lost executor costs a task and no restart.
         directory: the query's checkpoint folder is ``<directory>/<name of the query>``. None: the writer has an option
             ``checkpointLocation``.
         prefer_checkpoint_for_recovery: whether a recovery passes over checkpoints taken with ``savepoint=True`` as long
@@ -165,6 +168,7 @@ class CheckpointConfig:
     incremental: bool | None = None
     data_inline_threshold: int | str = 20 << 10
     local_backup: bool = True
+    upload_changelogs: bool = False
     file_merging: bool = False
     file_merging_max_file_size: int | str = 32 << 20
     directory: str | os.PathLike[str] | None = None
@@ -251,6 +255,7 @@ class CheckpointConfig:
                 "retention": _POLICIES[ExternalizedCheckpointRetention(self.externalized_checkpoint_retention)],
                 "mode": CheckpointingMode(self.mode).value,
                 "unaligned": unaligned if self.unaligned else None,
+                "upload_changelogs": self.upload_changelogs,
             }
         )
 

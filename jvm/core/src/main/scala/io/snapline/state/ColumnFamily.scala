@@ -97,6 +97,9 @@ trait ColumnFamily {
     times = null
   }
 
+  /** Memory of what finds its rows faster, beside the rows. */
+  def indexBytes: Long = if (times == null) 0 else times.bytes
+
   /** A name on the local disk that nobody uses. */
   protected def newIndexFile(): File
 }

@@ -58,6 +58,8 @@ trait KeyedBackend extends AutoCloseable {
   *   memory of the row table
   * @param nativeBytes
   *   memory of RocksDB for this store (memtables, pinned blocks, readers)
+  * @param indexBytes
+  *   memory of the indexes of its families: of times, and of prefixes
   */
 final case class BackendMetrics(
     gets: Long = 0,
@@ -79,7 +81,8 @@ final case class BackendMetrics(
     stallNanos: Long = 0,
     compactionNanos: Long = 0,
     drainNanos: Long = 0,
-    flushNanos: Long = 0
+    flushNanos: Long = 0,
+    indexBytes: Long = 0
 )
 
 /** Takes the changes of a version while it is being made, in the changelog's encoding (docs/FORMAT.md section 3). */

@@ -471,6 +471,62 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
     } finally fixture.close()
   }
 
+  for (merging <- Seq(false, true))
+    test(s"changelogs behind the batches: another executor goes on where this one was lost, merged files $merging") {
+      val fixture = new StoreFixture(StateSettings(), backend = backend, merging = merging)
+      try {
+        def next(state: VersionedState, before: VersionRef, covered: Long): VersionRef = {
+          state.load(before.version, Some(before.uid), interval = true, covered = Some(covered))
+          put(state, "k", s"v${before.version}")
+          put(state, s"k${before.version}", "there")
+          state.commit()
+        }
+        def changelogs: Seq[String] = fixture.fileNames.filter(_.endsWith(".changelog"))
+        val state = fixture.open()
+        val (base, outcome) = checkpoint(state, 0, "checked")
+        assert(outcome.await().isRight && changelogs.isEmpty)
+        val refs = (0 until 5).scanLeft(base)((before, _) => next(state, before, covered = 1))
+        eventually(assert(changelogs.toSet == refs.tail.map(_.changelogName).toSet))
+        // A second attempt of the last batch, which counts, is copied while the other executor waits for it.
+        val other = fixture.open()
+        val second = next(state, refs(4), covered = 1)
+        val last = next(other, second, covered = 1)
+        assert(get(other, "k").contains("v6") && (1 to 6).forall(n => get(other, s"k$n").contains("there")))
+        // A durable run, as after a start without an interval, reads them as its own.
+        eventually(assert(changelogs.contains(last.changelogName)))
+        val durable = fixture.open()
+        durable.load(last.version, Some(last.uid))
+        assert(get(durable, "k").contains("v6") && get(durable, "k6").contains("there"))
+        // Those that a checkpoint has go, by whoever copied them.
+        state.load(last.version, Some(last.uid), interval = true, covered = Some(last.version))
+        eventually(assert(changelogs == Seq(last.changelogName)))
+        other.load(last.version, Some(last.uid), interval = true, covered = Some(last.version))
+        eventually(assert(changelogs.isEmpty))
+      } finally fixture.close()
+    }
+
+  test("a version that nobody copies is missing after a while, and not at once") {
+    withStore { fixture =>
+      val ref = batch(fixture.open(), 0, "a")
+      val begun = System.nanoTime()
+      assertThrows[StateNotFound](fixture.open().load(1, Some(ref.uid), interval = true, covered = Some(0)))
+      assert(System.nanoTime() - begun > TimeUnit.SECONDS.toNanos(1))
+    }
+  }
+
+  test("a state that is closed has copied its changelogs") {
+    withStore { fixture =>
+      val state = fixture.open()
+      val refs = (0L until 20L).map { version =>
+        state.load(version, None, interval = true, covered = Some(0))
+        put(state, "k", s"v$version")
+        state.commit()
+      }
+      state.close()
+      assert(fixture.fileNames.toSet == refs.map(_.changelogName).toSet)
+    }
+  }
+
   private def afterCheckpoint(settings: StateSettings =
     StateSettings())(body: (StoreFixture, VersionedState) => Unit): Unit = {
     val fixture = new StoreFixture(settings, storageOf = FaultyFileSystem.over, backend = backend)

@@ -60,7 +60,7 @@ class PrefixKeysSpec extends AnyFunSuite {
           case 8 => if (prefixes.lack(padded, 2, key.length)) assert(!model(key))
           case 9 => if (random.nextInt(500) == 0) prefixes.close()
         }
-        assert(memory.used <= limit + 10000)
+        assert(memory.used <= limit + 10000 && prefixes.bytes == memory.used)
       }
       assert(answers > 0)
       prefixes.close()

@@ -6,9 +6,10 @@ import io.snapline.checkpoint.{CheckpointingMode, CoordinatorSettings, Retention
 import io.snapline.spark.protocol.{Alignment, ChannelLimits}
 
 class CheckpointSpecSpec extends AnyFunSuite {
-  private def json(interval: String, unaligned: String): String =
+  private def json(interval: String, unaligned: String, uploads: Boolean = false): String =
     s"""{"interval_ms": $interval, "timeout_ms": 600000, "min_pause_ms": 7, "max_concurrent": 2, "tolerable_failures": 3,
-       | "retained": 4, "retention": "RETAIN_ON_FAILURE", "mode": "AT_LEAST_ONCE", "unaligned": $unaligned}""".stripMargin
+       | "retained": 4, "retention": "RETAIN_ON_FAILURE", "mode": "AT_LEAST_ONCE", "unaligned": $unaligned,
+       | "upload_changelogs": $uploads}""".stripMargin
 
   private val settings = CoordinatorSettings(
     Some(5000000000L),
@@ -27,6 +28,8 @@ class CheckpointSpecSpec extends AnyFunSuite {
     val unaligned = Alignment.Unaligned(9, ChannelLimits(1L << 40, 3, 2, fails = true))
     assert(CheckpointSpec.parse(json("5000000000", limits)) == CheckpointSpec(settings, unaligned))
     assert(CheckpointSpec.parse(json("5000000000", "null")) == CheckpointSpec(settings))
+    val uploading = CheckpointSpec(settings, uploadsChangelogs = true)
+    assert(CheckpointSpec.parse(json("5000000000", "null", uploads = true)) == uploading)
     assert(CheckpointSpec.parse(json("10", "null")).settings.intervalMs.contains(10L))
   }
 

@@ -19,6 +19,7 @@ class TaskBarrierSpec extends AnyFunSuite {
     for {
       replays <- Seq(true, false)
       interval <- Seq(true, false)
+      covered <- Seq(None, Some(0L), Some(7L))
       checkpoint <- Seq(None, Some(1L), Some(Long.MaxValue))
       (owed, ahead) <- Seq((None, Set.empty[Long]), (Some(3L), Set(0L)), (Some(Long.MaxValue), Set(0L, 7L)))
       merged <- Seq(true, false)
@@ -26,7 +27,8 @@ class TaskBarrierSpec extends AnyFunSuite {
       restore <- Seq(None, Some("file:/a b/c|d/snapline/chk-3/_metadata"))
       alignment <- alignments
     } {
-      val barrier = TaskBarrier(run, replays, interval, checkpoint, owed, ahead, awaited, restore, merged, alignment)
+      val barrier =
+        TaskBarrier(run, replays, interval, covered, checkpoint, owed, ahead, awaited, restore, merged, alignment)
       assert(TaskBarrier.parse(barrier.text) == barrier)
     }
   }

@@ -33,16 +33,24 @@ private[snapshot] final class StateLoader(
     new HeldState(version, factory.open(factory.newFolder(), restored = false), None)
   }
 
-  /** @see [[VersionedState.load]] for the parameters */
+  /** @see
+    *   [[VersionedState.load]] for the other parameters
+    * @param awaits
+    *   another executor may be copying the version to storage just now
+    */
   def load(
       version: Long,
       uid: Option[String],
       interval: Boolean,
       base: Option[VersionRef],
-      ahead: Option[VersionRef]
+      ahead: Option[VersionRef],
+      awaits: Boolean
   ): HeldState = {
     val backdated = ahead.map(new BackdatedSnapshot(storage, clock, origin).write(_, version).uid)
-    val restored = bringBack(version, backdated.orElse(uid), interval)
+    val named = backdated.orElse(uid)
+    val restored =
+      if (!interval) restoring(storage).restore(version, named)
+      else underInterval(version, named, System.nanoTime() + (if (awaits) StateLoader.AwaitNanos else 0))
     forCoordinator(adopt(restored), interval, base)
   }
 
@@ -70,21 +78,25 @@ private[snapshot] final class StateLoader(
   def loadFrom(snapshotVersion: Long, snapshotUid: Option[String], version: Long, uid: Option[String]): HeldState =
     adopt(restoring(storage).restoreFrom(snapshotVersion, snapshotUid, version, uid))
 
-  private def bringBack(version: Long, uid: Option[String], interval: Boolean): Restored =
-    if (!interval) restoring(storage).restore(version, uid)
-    else underInterval(version, uid)
-
   /** A snapshot that ends meanwhile takes the changelogs it covers along, and several may end one after the other: a
     * failure counts when the executor's folder is the same as before.
+    *
+    * @param deadline
+    *   until then (System.nanoTime) storage may get what it lacks
     */
-  @tailrec private def underInterval(version: Long, uid: Option[String]): Restored = {
+  @tailrec private def underInterval(version: Long, uid: Option[String], deadline: Long): Restored = {
     val before = nearFiles
     val restored =
       try Some(restoring(new LayeredStorage(own, storage)).restore(version, uid))
-      catch { case _: StateNotFound | _: CheckpointDamaged if nearFiles != before => None }
+      catch {
+        case _: StateNotFound | _: CheckpointDamaged if nearFiles != before => None
+        case _: StateNotFound | _: CheckpointDamaged if System.nanoTime() < deadline =>
+          Thread.sleep(StateLoader.AwaitStepMs)
+          None
+      }
     restored match {
       case Some(found) => found
-      case None => underInterval(version, uid)
+      case None => underInterval(version, uid, deadline)
     }
   }
 
@@ -102,4 +114,11 @@ private[snapshot] final class StateLoader(
     if (interval) held.reuseOnlyOf(base)
     held
   }
+}
+
+private object StateLoader {
+
+  /** A changelog of one batch is there by then, or its executor is gone. */
+  private val AwaitNanos = 2000000000L
+  private val AwaitStepMs = 50L
 }

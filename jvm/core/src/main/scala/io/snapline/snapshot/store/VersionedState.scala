@@ -6,7 +6,7 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.error._
 import io.snapline.snapshot.format._
-import io.snapline.snapshot.upload.{HandleDestination, OwedCheckpoint, SnapshotListener, SnapshotPool}
+import io.snapline.snapshot.upload.{ChangelogUploads, HandleDestination, OwedCheckpoint, SnapshotListener, SnapshotPool}
 import io.snapline.state.KeyedBackend
 
 /** The versions of one store: a backend that holds one of them, and the files in storage that hold them all.
@@ -24,6 +24,8 @@ import io.snapline.state.KeyedBackend
   *   files that clean-up leaves, because checkpoints of the query name them
   * @param merged
   *   the merged files that take handles of checkpoints under interval durability; None: files of their own
+  * @param copying
+  *   threads that copy changelogs to storage under interval durability; None: those of snapshots
   */
 final class VersionedState(
     store: StoreContext,
@@ -32,7 +34,8 @@ final class VersionedState(
     check: Origin => Unit,
     snapshotMade: Long => Unit = _ => (),
     pinned: () => Pinned = () => Pinned.nothing,
-    merged: Option[HandleDestination] = None
+    merged: Option[HandleDestination] = None,
+    copying: Option[SnapshotPool] = None
 ) extends AutoCloseable {
   import store.{clock, origin, settings, storage}
 
@@ -51,6 +54,10 @@ final class VersionedState(
 
   /** Whether the changes of the last commit are in `near` only. */
   private var lastIsNear = false
+
+  /** Changelogs that are copied to storage behind their commits. */
+  private var uploads: Option[ChangelogUploads] = None
+  private lazy val newUploads = new ChangelogUploads(loader.own, storage, copying.getOrElse(pool))
 
   /** The oldest version that must stay, however many are kept. */
   @volatile private var oldestAwaited = Long.MaxValue
@@ -89,6 +96,8 @@ final class VersionedState(
     *   a snapshot of a later version that stands for this one
     * @param leftOpen
     *   where a state may be found that need not be loaded
+    * @param covered
+    *   changelogs go to storage all the same, behind the commit, but for those up to this version; None: they do not
     */
   def load(
       version: Long,
@@ -97,11 +106,16 @@ final class VersionedState(
       interval: Boolean = false,
       base: Option[VersionRef] = None,
       ahead: Option[VersionRef] = None,
-      leftOpen: LeftOpen = LeftOpen.nothing
+      leftOpen: LeftOpen = LeftOpen.nothing,
+      covered: Option[Long] = None
   ): Unit = {
     checkOpen()
     owing.begin()
     isCoordinated = interval
+    uploads = covered.filter(_ => interval && settings.changelog).map { version =>
+      newUploads.cover(version)
+      newUploads
+    }
     val begun = System.nanoTime()
     if (dirty) abandon()
     // All attempts at a batch begin with the same state: where Spark names none, that is the one it began with here.
@@ -115,7 +129,7 @@ final class VersionedState(
       else {
         val left = if (ahead.isEmpty) loader.takeOver(leftOpen, version, wanted, interval, base) else None
         fromStorage = left.isEmpty
-        held = left.getOrElse(loader.load(version, wanted, interval, base, ahead))
+        held = left.getOrElse(loader.load(version, wanted, interval, base, ahead, awaits = uploads.isDefined))
       }
     }
     lastLoaded = held.ref
@@ -179,6 +193,7 @@ final class VersionedState(
       changelog.finish(meta)
       lastIsNear = changelog.storage ne storage
       held.committed(meta, changelog.bytesWritten, Some(settings.retain).filterNot(_ => lastIsNear), inFlightBytes)
+      if (lastIsNear) uploads.foreach(_.add(changelog.ref))
     } catch {
       case e: Throwable =>
         abandon()
@@ -293,8 +308,10 @@ final class VersionedState(
   override def close(): Unit = if (!isClosed) {
     isClosed = true
     owing.begin()
-    try awaitSnapshot(VersionedState.CloseWaitMs): Unit
-    catch {
+    try {
+      awaitSnapshot(VersionedState.CloseWaitMs): Unit
+      uploads.foreach(_.await(VersionedState.CloseWaitMs))
+    } catch {
       case _: InterruptedException => Thread.currentThread().interrupt()
     } // told to hurry: what it owns goes all the same
     finally {

@@ -201,7 +201,14 @@ final class HeapBackend(folder: File, restored: Boolean, settings: HeapSettings,
   override def trim(): Unit = ()
 
   override def metrics: BackendMetrics =
-    BackendMetrics(gets, gets, puts, tableBytes = account.bytes, storeBytes = chain.storedBytes)
+    BackendMetrics(
+      gets,
+      gets,
+      puts,
+      tableBytes = account.bytes,
+      storeBytes = chain.storedBytes,
+      indexBytes = byName.values.map(_.indexBytes).sum
+    )
 
   override def close(): Unit = if (!closed) {
     closed = true

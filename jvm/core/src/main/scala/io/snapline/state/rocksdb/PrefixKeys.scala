@@ -12,11 +12,11 @@ import io.snapline.state.timeindex.IndexMemory
   * Must be told of each key that comes or goes. Bounded by its memory: a prefix that was not used lately goes first.
   * Belongs to the thread that holds the backend.
   */
-private[rocksdb] final class PrefixKeys(length: PrefixLength, memory: IndexMemory) extends AutoCloseable {
+private[rocksdb] final class PrefixKeys(length: PrefixLength, all: IndexMemory) extends AutoCloseable {
   import PrefixKeys._
 
+  private val memory = all.share
   private var known = new PrefixTable
-  private var own = 0L
 
   /** Counts how often RocksDB got all changes. */
   private var round = 1
@@ -24,6 +24,9 @@ private[rocksdb] final class PrefixKeys(length: PrefixLength, memory: IndexMemor
   /** Prefixes of changes that RocksDB may not have yet, of those that are not known. */
   private val pending = new HashSet[ByteBuffer]
   private var anyPending = true
+
+  /** Memory it takes. */
+  def bytes: Long = memory.used
 
   /** The keys with this prefix, in ascending order, as copies; null if they are not known. */
   def find(prefix: Array[Byte]): Array[Array[Byte]] = {
@@ -57,7 +60,7 @@ private[rocksdb] final class PrefixKeys(length: PrefixLength, memory: IndexMemor
     while (memory.isFull && !known.isEmpty) forget(known.eldest())
     if (!memory.isFull) {
       val list = KeyList.of(prefix, keys)
-      account(bytesOf(list))
+      memory.take(bytesOf(list))
       known.add(list, round - 1)
     }
   }
@@ -97,14 +100,14 @@ private[rocksdb] final class PrefixKeys(length: PrefixLength, memory: IndexMemor
   }
 
   private def replace(at: Int, by: Array[Byte]): Unit = {
-    account(bytesOf(by) - bytesOf(known.list(at)))
+    memory.take(bytesOf(by) - bytesOf(known.list(at)))
     known.replace(at, by)
   }
 
   private def forget(at: Int): Unit = {
     val list = known.list(at)
     if (known.changedIn(at) == round) changed(list, KeyList.PrefixAt, KeyList.prefixSize(list))
-    account(-bytesOf(list))
+    memory.give(bytesOf(list))
     known.remove(at)
   }
 
@@ -113,12 +116,7 @@ private[rocksdb] final class PrefixKeys(length: PrefixLength, memory: IndexMemor
     anyPending = true
     pending.clear()
     known = new PrefixTable
-    account(-own)
-  }
-
-  private def account(bytes: Long): Unit = {
-    own += bytes
-    memory.take(bytes)
+    memory.give(memory.used)
   }
 }
 
@@ -129,9 +127,6 @@ private[rocksdb] object PrefixKeys {
 
   /** With more of them all changes are applied before the next scan. */
   val MostPending = 20000
-
-  /** For all stores of an executor: three quarters of a million short prefixes. */
-  val memory: IndexMemory = IndexMemory.usual
 
   /** The list, and its share of the table. */
   private def bytesOf(list: Array[Byte]): Long = 40L + list.length

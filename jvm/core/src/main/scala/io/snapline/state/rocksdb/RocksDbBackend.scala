@@ -271,7 +271,15 @@ final class RocksDbBackend(
   override def trim(): Unit = table.trim()
 
   override def metrics: BackendMetrics = {
-    val own = BackendMetrics(gets, hits, puts, table.usedBytes, drainNanos = queue.drainNanos, flushNanos = flushNanos)
+    val own = BackendMetrics(
+      gets,
+      hits,
+      puts,
+      table.usedBytes,
+      drainNanos = queue.drainNanos,
+      flushNanos = flushNanos,
+      indexBytes = byName.values.map(_.indexBytes).sum
+    )
     if (instance == null || closed) own else RocksDbMetrics.fill(own, instance)
   }
 

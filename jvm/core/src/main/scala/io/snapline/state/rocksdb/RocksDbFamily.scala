@@ -6,6 +6,7 @@ import org.rocksdb.ColumnFamilyHandle
 
 import io.snapline.state._
 import io.snapline.state.rowtable._
+import io.snapline.state.timeindex.IndexMemory
 
 /** One column family: looks into the row table first, then into RocksDB; changes go to the table only.
   *
@@ -42,7 +43,9 @@ private[rocksdb] final class RocksDbFamily(
   private var prefixes: PrefixKeys = _
 
   override def hasPrefixes(length: PrefixLength): Unit =
-    if (prefixes == null && !descriptor.multi) prefixes = new PrefixKeys(length, PrefixKeys.memory)
+    if (prefixes == null && !descriptor.multi) prefixes = new PrefixKeys(length, IndexMemory.ofPrefixes)
+
+  override def indexBytes: Long = super.indexBytes + (if (prefixes == null) 0 else prefixes.bytes)
 
   private[rocksdb] def forgetPrefixes(): Unit = if (prefixes != null) prefixes.close()
 

@@ -19,9 +19,10 @@ import java.util.{ArrayList, Arrays}
   * @param from
   *   the time passed already; entries up to it are due
   */
-final class TimeIndex(val of: Any, memory: IndexMemory, newFile: () => File, from: Long) extends AutoCloseable {
+final class TimeIndex(val of: Any, all: IndexMemory, newFile: () => File, from: Long) extends AutoCloseable {
   import TimeIndex._
 
+  private val memory = all.share
   private val buckets = new Array[TimeBucket](Digits * Fan)
 
   /** Entries up to here are in the first bucket. As `unsigned` has it. */
@@ -33,6 +34,9 @@ final class TimeIndex(val of: Any, memory: IndexMemory, newFile: () => File, fro
 
   /** Whether each row that has a time has its entry. */
   var whole = false
+
+  /** Memory it takes. */
+  def bytes: Long = memory.used
 
   /** Number of entries. */
   def size: Long = entries

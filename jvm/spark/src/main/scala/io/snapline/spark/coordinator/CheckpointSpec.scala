@@ -13,8 +13,14 @@ import io.snapline.spark.protocol.{Alignment, ChannelLimits}
   *   the first barrier of a run and when a user triggers them
   * @param alignment
   *   the alignment of batches that run for the first time
+  * @param uploadsChangelogs
+  *   with an interval: whether each batch's changelogs go to storage behind it
   */
-final case class CheckpointSpec(settings: CoordinatorSettings, alignment: Alignment = Alignment.Aligned) {
+final case class CheckpointSpec(
+    settings: CoordinatorSettings,
+    alignment: Alignment = Alignment.Aligned,
+    uploadsChangelogs: Boolean = false
+) {
   def durableBatches: Boolean = settings.intervalMs.isEmpty
 
   /** The coordinator itself takes a checkpoint at every barrier where no interval is set. */
@@ -42,7 +48,8 @@ object CheckpointSpec {
       retained: Int,
       retention: String,
       mode: String,
-      unaligned: Option[Unaligned]
+      unaligned: Option[Unaligned],
+      upload_changelogs: Boolean
   )
 
   /** @param json
@@ -65,7 +72,8 @@ object CheckpointSpec {
         val limits =
           ChannelLimits(waiting.max_channel_bytes, waiting.max_channel_rows, waiting.max_batches_behind, waiting.fails)
         Alignment.Unaligned(waiting.timeout_ms, limits)
-      }
+      },
+      spec.upload_changelogs
     )
   }
 }

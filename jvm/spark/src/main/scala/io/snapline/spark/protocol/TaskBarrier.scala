@@ -20,6 +20,9 @@ import io.snapline.error.InternalError
   *   whether the batch rebuilds state, and a run of its own follows for the next one
   * @param interval
   *   whether changes may stay on the executor until the next checkpoint
+  * @param covered
+  *   the version that a complete checkpoint has, 0 without one: with an interval, changelogs of later ones go to storage
+  *   behind the batch; None: they stay on the executor
   * @param checkpoint
   *   number of the checkpoint to take of the version that this batch makes
   * @param owed
@@ -40,6 +43,7 @@ final case class TaskBarrier(
     run: UUID,
     replays: Boolean,
     interval: Boolean,
+    covered: Option[Long],
     checkpoint: Option[Long],
     owed: Option[Long],
     mayBeAhead: Set[Long],
@@ -52,6 +56,7 @@ final case class TaskBarrier(
     ("run" -> run.toString) ~
       ("replays" -> replays) ~
       ("interval" -> interval) ~
+      ("covered" -> covered) ~
       ("checkpoint" -> checkpoint) ~
       ("owed" -> owed) ~
       ("may_be_ahead" -> mayBeAhead.toSeq) ~
@@ -78,6 +83,7 @@ object TaskBarrier {
         UUID.fromString((json \ "run").extract[String]),
         (json \ "replays").extract[Boolean],
         (json \ "interval").extract[Boolean],
+        (json \ "covered").extractOpt[Long],
         (json \ "checkpoint").extractOpt[Long],
         (json \ "owed").extractOpt[Long],
         (json \ "may_be_ahead").extract[Seq[Long]].toSet,

@@ -14,6 +14,7 @@ import io.snapline.spark.settings.SparkLineCheck
 import io.snapline.state.heap.HeapMemory
 import io.snapline.state.rocksdb.RocksDbMemory
 import io.snapline.state.rowtable.PageMemory
+import io.snapline.state.timeindex.IndexMemory
 
 /** The merged files of one query, as its stores on this executor share them: their content that was read, and their
   * writer.
@@ -74,8 +75,11 @@ final class SharedResources private (settings: ProviderSettings) {
   val heap = new HeapMemory(settings.backend.heapLimit)
   val snapshots = new SnapshotPool(settings.snapshotThreads)
 
+  /** Not behind snapshots, which may take minutes. */
+  val changelogs = new SnapshotPool(settings.snapshotThreads, "snapline-changelog")
+
   private val memory = Seq(
-    StateMemory.onHeap(() => pages.used + heap.used),
+    StateMemory.onHeap(() => pages.used + heap.used + IndexMemory.all),
     StateMemory.offHeap(() => rocksDb.fold(0L)(_.cache.getUsage))
   )
 }

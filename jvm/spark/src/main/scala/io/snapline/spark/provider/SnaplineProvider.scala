@@ -248,7 +248,8 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
     val leftOpen: LeftOpen =
       if (barrier.isDefined && !wasLoaded) wanted => OpenStates.here.take(place)(wanted) else LeftOpen.nothing
     wasLoaded = true
-    try state.load(version, uid, empty, barrier.exists(_.interval), base.map(_.ref), ahead, leftOpen)
+    val covered = barrier.flatMap(_.covered)
+    try state.load(version, uid, empty, barrier.exists(_.interval), base.map(_.ref), ahead, leftOpen, covered)
     catch { case e: StateNotFound => throw location.missing(e) }
   }
 

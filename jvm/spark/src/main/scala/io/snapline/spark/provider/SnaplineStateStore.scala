@@ -107,7 +107,7 @@ private[spark] final class SnaplineStateStore(
     val (internal, external) = all.partition(_.descriptor.internal)
     StateStoreMetrics(
       external.map(_.keyCount).sum,
-      now.tableBytes + now.nativeBytes,
+      now.tableBytes + now.nativeBytes + now.indexBytes,
       ProviderMetrics.of(
         now,
         before,

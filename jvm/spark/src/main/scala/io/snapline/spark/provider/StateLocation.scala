@@ -84,7 +84,8 @@ private[spark] final class StateLocation(
     pinned = () => namedByCheckpoints,
     merged = Option.when(settings.fileMerging) {
       new MergedDestination(() => sharing.get.merger, storeId.folder, files, () => files.makeFolder())
-    }
+    },
+    copying = Some(shared.changelogs)
   )
 
   private def near: NearFolder = {

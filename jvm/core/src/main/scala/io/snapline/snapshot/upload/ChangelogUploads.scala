@@ -1,0 +1,131 @@
+package io.snapline.snapshot.upload
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import io.snapline.error.StateNotFound
+import io.snapline.snapshot.format.VersionRef
+import io.snapline.storage.CheckpointStorage
+
+/** Copies the changelogs that the commits of one store leave in the executor's folder to storage, behind the batch.
+  *
+  * In the order of the commits, and none after one that could not be copied: a whole changelog in storage says that all
+  * before it are there, from the newest complete checkpoint on. Removes its copies when a checkpoint has them. Any
+  * thread.
+  *
+  * @param near
+  *   the executor's folder
+  * @param storage
+  *   the store's folder in the checkpoint
+  */
+private[snapshot] final class ChangelogUploads(
+    near: CheckpointStorage,
+    storage: CheckpointStorage,
+    pool: SnapshotPool
+) {
+  import ChangelogUploads._
+
+  private val log = LoggerFactory.getLogger(classOf[ChangelogUploads])
+  private val waiting = mutable.Queue.empty[VersionRef]
+  private val copied = mutable.Queue.empty[VersionRef]
+
+  /** The newest version that a complete checkpoint has. */
+  private var covered = 0L
+
+  /** The version whose changelog went before it was copied. */
+  private var gap: Option[Long] = None
+
+  /** Storage has refused the last one: the next commit tries again. */
+  private var isRefused = false
+  private var runs = false
+
+  /** The changelog of this version is whole. */
+  def add(ref: VersionRef): Unit = synchronized {
+    waiting.enqueue(ref)
+    isRefused = false
+    begin()
+  }
+
+  /** A complete checkpoint has this version: no changelog up to it is needed. */
+  def cover(version: Long): Unit = synchronized {
+    if (version > covered) {
+      covered = version
+      gap = gap.filter(_ > version)
+      begin()
+    }
+  }
+
+  /** Waits, so long at most, until nothing is being copied that can be. */
+  def await(millis: Long): Unit = synchronized {
+    val deadline = System.nanoTime() + millis * 1000000
+    while (runs && System.nanoTime() < deadline) wait(math.max(1, (deadline - System.nanoTime()) / 1000000))
+  }
+
+  private def begin(): Unit = if (!runs) {
+    runs = true
+    pool.submit(() => run())
+  }
+
+  private def run(): Unit = {
+    var step = next()
+    while (step.isDefined) {
+      step.foreach {
+        case Copy(ref) => copy(ref)
+        case Remove(ref) => remove(ref)
+      }
+      step = next()
+    }
+  }
+
+  private def next(): Option[Step] = synchronized {
+    while (waiting.headOption.exists(_.version <= covered)) waiting.dequeue(): Unit
+    val step =
+      if (copied.headOption.exists(_.version <= covered)) Some(Remove(copied.dequeue()))
+      else waiting.headOption.filter(_ => gap.isEmpty && !isRefused).map(Copy(_))
+    if (step.isEmpty) {
+      runs = false
+      notifyAll()
+    }
+    step
+  }
+
+  private def copy(ref: VersionRef): Unit =
+    try {
+      write(ref.changelogName)
+      synchronized {
+        waiting.dequeue(): Unit
+        copied.enqueue(ref)
+      }
+    } catch {
+      case _: StateNotFound =>
+        log.info(s"The changelog $ref of ${storage.location} went before it was copied: a restart replays its batch.")
+        synchronized { gap = Some(ref.version) }
+      case NonFatal(e) =>
+        log.warn(s"The changelog $ref of ${storage.location} was not copied. The next commit tries again.", e)
+        synchronized { isRefused = true }
+    }
+
+  private def write(name: String): Unit = {
+    val from = near.open(name)
+    try {
+      val to = storage.create(name)
+      try {
+        from.readAll(to.write(_, 0, _)): Unit
+        to.close()
+      } catch { case e: Throwable => to.abandon(); throw e }
+    } finally from.close()
+  }
+
+  /** One that stays is found by the sweep of the query's driver. */
+  private def remove(ref: VersionRef): Unit =
+    try storage.delete(ref.changelogName): Unit
+    catch { case NonFatal(e) => log.warn(s"The changelog $ref in ${storage.location} was not removed.", e) }
+}
+
+private object ChangelogUploads {
+  private sealed trait Step
+  private final case class Copy(ref: VersionRef) extends Step
+  private final case class Remove(ref: VersionRef) extends Step
+}
