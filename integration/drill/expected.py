@@ -111,21 +111,30 @@ def _totals(expected: Results, batches: list[list[Row]], marks: list[int]) -> No
 
 
 def _sessions(expected: Results, batches: list[list[Row]], marks: list[int]) -> None:
-    """A row that is not late is never of a session that is over: such a session ends at or before the watermark."""
-    kept: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for batch, mark in zip(batches, marks, strict=False):
-        for k, t, v in batch:
-            if t > mark:
-                kept[k].append((t, v))
+    """As Flink does it: a row far behind the watermark is not late where it touches a session that is still open."""
     output: list[list[object]] = []
-    for k, rows in kept.items():
-        session: list[tuple[int, int]] = []
-        for t, v in [*sorted(rows), (1 << 60, 0)]:
-            # Sessions that touch are one, as in Flink.
-            if session and t > session[-1][0] + GAP:
-                if session[-1][0] + GAP - 1 <= marks[-1]:
-                    output.append([session[0][0], k, len(session), sum(value for _, value in session)])
-                session = []
-            session.append((t, v))
+    open_sessions: dict[int, list[list[Row]]] = defaultdict(list)
+
+    def end(rows: list[Row]) -> int:
+        return max(t for _, t, _ in rows) + GAP
+
+    def fire(mark: int) -> None:
+        for k, sessions in open_sessions.items():
+            for rows in [rows for rows in sessions if end(rows) - 1 <= mark]:
+                sessions.remove(rows)
+                output.append([min(t for _, t, _ in rows), k, len(rows), sum(v for *_, v in rows)])
+
+    # Rows are late by the watermark of the batch before, and sessions fire by that of their own.
+    for batch, late, mark in zip(batches, [0, *marks], marks, strict=False):
+        for row in sorted(batch, key=lambda row: row[1:]):
+            k, t, _ = row
+            sessions = open_sessions[k]
+            # Sessions that touch are one.
+            near = [rows for rows in sessions if min(t for _, t, _ in rows) <= t + GAP and t <= end(rows)]
+            whole = [row, *(each for rows in near for each in rows)]
+            if end(whole) - 1 > late:
+                open_sessions[k] = [rows for rows in sessions if rows not in near] + [whole]
+        fire(mark)
+    fire(marks[-1])
     expected.output["sessions"] = sorted(output)
     expected.state["sessions"] = []
