@@ -150,9 +150,9 @@ def test_one_that_is_damaged_within_leads_to_a_replay_from_the_checkpoint(spark:
     # The first batch fails before it has done anything, and the query starts again.
     wait_for(lambda: takes_all(query))
     query.stop()
+    assert query.recovery is not None
     # The batch that failed was planned.
-    assert query.recovery.replayed == range(1, 5)
-    assert query.recovery.checkpoint == 1
+    assert (query.recovery.checkpoint, query.recovery.replayed) == (1, range(1, 5))
     assert not list(counting.checkpoint.rglob("*.damaged"))
     counting.settle()
     assert counting.state() == {0: 4, 1: 4}
@@ -165,6 +165,7 @@ def test_a_checkpoint_that_is_named_is_gone_back_to(spark: SparkSession, tmp_pat
     counting.add_input()
     query = snapline.start(counting.writer(), UPLOADS, path=str(counting.work / "output"), restore=1)
     try:
+        assert query.recovery is not None
         assert query.recovery.replayed == range(1, 4)
         query.processAllAvailable()
     finally:

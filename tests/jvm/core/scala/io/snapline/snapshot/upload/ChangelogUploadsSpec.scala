@@ -41,7 +41,9 @@ class ChangelogUploadsSpec extends AnyFunSuite {
     val attempt = executor.commitAs(first.version)
     executor.commit()
     assert(executor.stored == Seq(1, 1, 2))
-    assert(Seq(first, attempt).forall(ref => new String(executor.storage.files(ref.changelogName)) == s"changes of $ref"))
+    assert(Seq(first, attempt).forall(ref =>
+      new String(executor.storage.files(ref.changelogName)) == s"changes of $ref"
+    ))
     executor.uploads.cover(1)
     assert(executor.stored == Seq(2))
     executor.commit()

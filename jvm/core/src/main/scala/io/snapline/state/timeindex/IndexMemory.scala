@@ -38,6 +38,6 @@ object IndexMemory {
   /** For three quarters of a million short prefixes. */
   val ofPrefixes: IndexMemory = usual
 
-  /** What all indexes of the JVM hold. */
+  /** Bytes that all indexes of the JVM hold. */
   def all: Long = ofTimes.used + ofPrefixes.used
 }

@@ -21,8 +21,8 @@ import io.snapline.error.InternalError
   * @param interval
   *   whether changes may stay on the executor until the next checkpoint
   * @param covered
-  *   the version that a complete checkpoint has, 0 without one: with an interval, changelogs of later ones go to storage
-  *   behind the batch; None: they stay on the executor
+  *   the version that a complete checkpoint has, 0 without one: with an interval, changelogs of later ones go to
+  *   storage behind the batch; None: they stay on the executor
   * @param checkpoint
   *   number of the checkpoint to take of the version that this batch makes
   * @param owed
