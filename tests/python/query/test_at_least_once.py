@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -74,6 +75,16 @@ def test_where_nothing_was_ahead_a_recovery_is_exact_and_says_so(query: RealQuer
     assert report is not None
     assert (report.checkpoint, report.batch, report.ahead, report.rows_twice) == (1, 0, 0, 0)
     assert list(report.replayed)[:2] == [1, 2]
+    run(query, CheckpointConfig())
+    assert counts(query) == {0: 35, 1: 35, 2: 30}
+
+
+def test_where_changelogs_are_in_storage_nothing_is_replayed_and_nothing_counts_twice(query: RealQuery) -> None:
+    config = replace(AT_LEAST_ONCE, upload_changelogs=True)
+    run(query, config)
+    forget(query, 2)
+    query.add_input(3, 5)
+    assert run(query, config).recovery is None
     run(query, CheckpointConfig())
     assert counts(query) == {0: 35, 1: 35, 2: 30}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -61,7 +62,11 @@ def test_a_replay_cuts_batches_where_they_were_cut(slow: Chains, aligned: list[t
     assert len(slow.rows_out()) > len(aligned)
 
 
-@pytest.mark.parametrize("config", [UNALIGNED, WITH_INTERVAL], ids=["every batch", "interval"])
+@pytest.mark.parametrize(
+    "config",
+    [UNALIGNED, WITH_INTERVAL, replace(WITH_INTERVAL, upload_changelogs=True)],
+    ids=["every batch", "interval", "interval, with changelogs in storage"],
+)
 def test_after_a_restart_what_waits_needs_no_new_rows(
     slow: Chains, aligned: list[tuple[object, ...]], config: CheckpointConfig
 ) -> None:

@@ -61,6 +61,8 @@ class StateRecovery:
         self._choice = CheckpointChoice(files)
         self._changes = StoredChanges(files)
         self._restored: CheckpointRef | None = None
+        # The checkpoint whose state was brought further by changelogs.
+        self._extended: CheckpointMetadata | None = None
 
     def chosen(self, number: int) -> CheckpointRef:
         """The checkpoint that a person names.
@@ -80,6 +82,7 @@ class StateRecovery:
             StreamingQueryException: a replayed batch failed.
             SnaplineError: no checkpoint will do.
         """
+        self._extended = None
         if chosen is not None:
             return self._recover(chosen)
         if self._files.exists(INTERVAL_MARK) and self._has_state():
@@ -100,9 +103,8 @@ class StateRecovery:
         damage = _damage(failure)
         if damage is None or self._restored is None or self._restored.id not in self._choice.numbers():
             return False
-        checkpoint = read_checkpoint(self._files, self._restored.id)
-        if self._restored.batch > checkpoint.batch:
-            self._changes.discard(checkpoint)
+        if self._extended is not None:
+            self._changes.discard(self._extended)
             return True
         self._choice.set_aside(self._restored.id, damage[:500])
         return True
@@ -170,9 +172,12 @@ class StateRecovery:
         """The newest state that loads: that of the checkpoint, or one that its stores make of it by changelogs."""
         pending = self._recovery.pending()
         if pending is None or pending.checkpoint != checkpoint.id:
-            return CheckpointRef(checkpoint.id, self._changes.newest_batch(checkpoint))
-        is_there = pending.batch == checkpoint.batch or self._changes.reaches(checkpoint, pending.batch)
-        return pending.ref if is_there else checkpoint.ref
+            batch = self._changes.newest_batch(checkpoint)
+        else:
+            is_there = pending.batch == checkpoint.batch or self._changes.reaches(checkpoint, pending.batch)
+            batch = pending.batch if is_there else checkpoint.batch
+        self._extended = checkpoint if batch > checkpoint.batch else None
+        return CheckpointRef(checkpoint.id, batch)
 
     def _recover(self, ref: CheckpointRef) -> RecoveryReport | None:
         self._restored = ref
@@ -189,9 +194,9 @@ class StateRecovery:
     def _reported(self, ref: CheckpointRef, replayed: range) -> RecoveryReport:
         if ref.id not in self._choice.numbers():
             return RecoveryReport(ref.id, ref.batch, replayed)
-        checkpoint = read_checkpoint(self._files, ref.id)
-        if ref.batch > checkpoint.batch:
+        if self._extended is not None:
             return RecoveryReport(ref.id, ref.batch, replayed)
+        checkpoint = read_checkpoint(self._files, ref.id)
         stores = sum(1 for _ in checkpoint.handles())
         twice = sum(rows for batch, rows in self._replay.rows.items() if batch <= checkpoint.newest_batch)
         return RecoveryReport(ref.id, ref.batch, replayed, stores, checkpoint.ahead, twice)
