@@ -73,9 +73,8 @@ def restart_text(restart: Restart) -> str:
         base += f", the state after batch {number(restart.batch)}"
     if not restart.lag:
         return f"A restart takes {base}. No batch came after it."
-    since = f"since checkpoint {restart.checkpoint}" if restart.checkpoint is not None else "since then"
-    if restart.changelogs:
-        since = "since then"
+    begins_there = restart.checkpoint is not None and not restart.changelogs
+    since = f"since checkpoint {restart.checkpoint}" if begins_there else "since then"
     return (
         f"A restart takes {base}. {_batches(restart.lag)} {since}, rebuilt by replay at the next start with "
         "snapline.start: with an interval that is normal."

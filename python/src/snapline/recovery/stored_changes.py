@@ -48,8 +48,7 @@ class StoredChanges:
         # One store says whether there are any: a query that copies none is not listed whole.
         if not stores or committed is None or not self._later(stores[0]):
             return checkpoint.batch
-        there: dict[str, set[VersionRef]] = {}
-        side_by_side(lambda store: there.update({store.folder: self._later(store)}), stores)
+        there = self._all_later(stores)
         # A snapshot that holds later batches (AT_LEAST_ONCE) is of no use for an earlier one.
         for batch in range(committed, checkpoint.newest_batch, -1):
             if self._is_whole(batch, stores, there):
@@ -59,15 +58,14 @@ class StoredChanges:
     def reaches(self, checkpoint: CheckpointMetadata, batch: int) -> bool:
         """Whether the state of this batch, which is committed, loads without a replay."""
         stores = list(_stores(checkpoint))
-        there = {store.folder: self._later(store) for store in stores}
-        return bool(stores) and self._is_whole(batch, stores, there)
+        return bool(stores) and self._is_whole(batch, stores, self._all_later(stores))
 
     def discard(self, checkpoint: CheckpointMetadata) -> None:
         """Removes them, for one does not load: batches after the checkpoint are replayed from now on."""
         _log.warning("Changelogs after checkpoint %d do not load: their batches are replayed.", checkpoint.id)
-        for store in _stores(checkpoint):
-            for ref in self._later(store):
-                self._files.delete(_name(store, ref))
+        stores = list(_stores(checkpoint))
+        there = self._all_later(stores)
+        side_by_side(self._files.delete, [_name(store, ref) for store in stores for ref in there[store.folder]])
 
     def _is_whole(self, batch: int, stores: list[_Store], there: dict[str, set[VersionRef]]) -> bool:
         try:
@@ -100,6 +98,12 @@ class StoredChanges:
         base = ChangelogReader(FileSource(self._files, name), ref).meta.snapshot
         if base is not None and base.version == store.ref.version and base != store.ref:
             raise damaged(name, f"it goes on from {base}, and the checkpoint has {store.ref}")
+
+    def _all_later(self, stores: list[_Store]) -> dict[str, set[VersionRef]]:
+        """By the folder of the store."""
+        there: dict[str, set[VersionRef]] = {}
+        side_by_side(lambda store: there.update({store.folder: self._later(store)}), stores)
+        return there
 
     def _later(self, store: _Store) -> set[VersionRef]:
         parsed = map(parse_name, self._files.list(store.folder))
