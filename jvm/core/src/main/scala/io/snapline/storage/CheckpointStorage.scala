@@ -40,6 +40,14 @@ trait StoredInput extends AutoCloseable {
     crc.getValue.toInt
   }
 
+  /** Writes all of it to an output, and closes that, or abandons it where something fails. Returns the CRC-32C. */
+  def copyTo(output: StoredOutput): Int =
+    try {
+      val crc = readAll(output.write(_, 0, _))
+      output.close()
+      crc
+    } catch { case e: Throwable => output.abandon(); throw e }
+
   override def close(): Unit
 }
 

@@ -125,13 +125,7 @@ final class VersionCopy(from: CheckpointStorage, to: CheckpointStorage, isAgain:
     val input = from.open(name)
     try {
       if (isAgain) to.delete(name): Unit
-      val output = to.create(name)
-      val crc =
-        try {
-          val read = input.readAll(output.write(_, 0, _))
-          output.close()
-          read
-        } catch { case e: Throwable => output.abandon(); throw e }
+      val crc = input.copyTo(to.create(name))
       val copied = CopiedFile(name, input.length, crc)
       written += copied
       copied

@@ -109,13 +109,8 @@ private[snapshot] final class ChangelogUploads(
 
   private def write(name: String): Unit = {
     val from = near.open(name)
-    try {
-      val to = storage.create(name)
-      try {
-        from.readAll(to.write(_, 0, _)): Unit
-        to.close()
-      } catch { case e: Throwable => to.abandon(); throw e }
-    } finally from.close()
+    try from.copyTo(storage.create(name)): Unit
+    finally from.close()
   }
 
   /** One that stays is found by the sweep of the query's driver. */
