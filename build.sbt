@@ -69,7 +69,7 @@ lazy val spark = project
     },
     Compile / unmanagedJars := Attributed.blankSeq(SparkLine.jars),
     Compile / unmanagedSourceDirectories ++=
-      Seq("spark", s"spark-${SparkLine.line}").map((Compile / sourceDirectory).value / _),
+      SparkLine.folders((Compile / sourceDirectory).value),
     Test / unmanagedSourceDirectories += file("tests/jvm/spark").getAbsoluteFile / s"spark-${SparkLine.line}"
   )
 

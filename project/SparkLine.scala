@@ -14,6 +14,18 @@ object SparkLine {
 
   val lines: Seq[String] = releases.map(lineOf)
 
+  /** Those of a source folder that a jar is made of: what all lines have in common, what the line alone has, and what
+    * it has in common with all after another (`spark-since-4.2`).
+    */
+  def folders(sources: File): Seq[File] = {
+    def number(line: String) = line.split('.').map(_.toInt).toSeq
+    val since = (sources * "spark-since-*").get().filter { folder =>
+      import scala.math.Ordering.Implicits._
+      number(folder.getName.stripPrefix("spark-since-")) <= number(line)
+    }
+    Seq(sources / "spark", sources / s"spark-$line") ++ since
+  }
+
   /** The release whose own suites integration/spark-suites runs: not every line's are published. */
   val suites: String = releases.head
 

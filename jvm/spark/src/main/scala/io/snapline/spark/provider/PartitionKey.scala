@@ -3,7 +3,7 @@ package io.snapline.spark.provider
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.execution.streaming.state._
-import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
+import org.apache.spark.sql.execution.streaming.state.snapline.{StateEncoders, StateInternals}
 import org.apache.spark.sql.types.{MapType, StructType}
 import org.apache.spark.unsafe.Platform
 
@@ -22,9 +22,9 @@ private[provider] object PartitionKey {
         Some(columns(schema, schema.length - 1))
       case NoPrefixKeyStateEncoderSpec(_) => Some(columns(schema, schema.length))
       case PrefixKeyScanStateEncoderSpec(_, prefix) => Some(ofPrefix(family, schema, prefix))
-      case TimestampAsPostfixKeyStateEncoderSpec(_) => Some(columns(schema, schema.length - 1))
-      case TimestampAsPrefixKeyStateEncoderSpec(_) => None
-      case RangeKeyScanStateEncoderSpec(_, _) => None
+      case _ if StateEncoders.endInTime(spec) => Some(columns(schema, schema.length - 1))
+      // Keys in the order of a time or of a range.
+      case _ => None
     }
   }
 

@@ -2,6 +2,7 @@ package io.snapline.spark.provider
 
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider._
+import org.apache.spark.sql.execution.streaming.state.snapline.LoadMetrics
 
 import io.snapline.snapshot.store.StateStatistics
 import io.snapline.state.BackendMetrics
@@ -38,7 +39,7 @@ private[spark] object ProviderMetrics {
       rowsReadForEviction: Long
   ): Map[StateStoreCustomMetric, Long] = {
     def ms(nanos: Long): Long = nanos / 1000000
-    Map(
+    Map[StateStoreCustomMetric, Long](
       CUSTOM_METRIC_SST_FILE_SIZE -> now.storeBytes,
       CUSTOM_METRIC_GET_COUNT -> (now.gets - before.gets),
       CUSTOM_METRIC_PUT_COUNT -> (now.puts - before.puts),
@@ -51,7 +52,6 @@ private[spark] object ProviderMetrics {
       CUSTOM_METRIC_FILES_REUSED -> stats.reusedFiles.toLong,
       CUSTOM_METRIC_LOAD_TIME -> stats.loadMs,
       CUSTOM_METRIC_NUM_REPLAY_CHANGE_LOG_FILES -> stats.replayed.toLong,
-      CUSTOM_METRIC_LOADED_FROM_DFS -> (if (stats.loadedFromStorage) 1L else 0L),
       CUSTOM_METRIC_BLOCK_CACHE_MISS -> (now.blockCacheMisses - before.blockCacheMisses),
       CUSTOM_METRIC_BLOCK_CACHE_HITS -> (now.blockCacheHits - before.blockCacheHits),
       CUSTOM_METRIC_BYTES_READ -> (now.bytesRead - before.bytesRead),
@@ -65,11 +65,10 @@ private[spark] object ProviderMetrics {
       CUSTOM_METRIC_NUM_INTERNAL_COL_FAMILIES_KEYS -> internalKeys,
       CUSTOM_METRIC_NUM_EXTERNAL_COL_FAMILIES -> families._1.toLong,
       CUSTOM_METRIC_NUM_INTERNAL_COL_FAMILIES -> families._2.toLong,
-      CUSTOM_METRIC_FORCE_SNAPSHOT -> (if (forcedSnapshot) 1L else 0L),
       tableHits -> (now.tableHits - before.tableHits),
       tableBytes -> now.tableBytes,
       changelogBytes -> stats.changelogBytes,
       evictionRows -> rowsReadForEviction
-    )
+    ) ++ LoadMetrics.of(stats.loadedFromStorage, forcedSnapshot)
   }
 }

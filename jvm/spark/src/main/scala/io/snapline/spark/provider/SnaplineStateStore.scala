@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.streaming.state._
-import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
+import org.apache.spark.sql.execution.streaming.state.snapline.{StateInternals, TaskFailure}
 import org.slf4j.LoggerFactory
 
 import io.snapline.snapshot.format.VersionRef
@@ -45,7 +45,7 @@ private[spark] final class SnaplineStateStore(
     }
     task.addTaskFailureListener((_, _) => if (phase == Updating) abort())
     // The listeners have run already if the task has failed: nothing may be done any more.
-    StateInternals.failure(task).foreach(throw _)
+    TaskFailure.of(task).foreach(throw _)
   }
 
   override val version: Long = use.version

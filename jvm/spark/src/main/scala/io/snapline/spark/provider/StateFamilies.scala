@@ -3,6 +3,7 @@ package io.snapline.spark.provider
 import java.util.UUID
 
 import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.execution.streaming.state.snapline.{RowChecksums, StateEncoders}
 import org.apache.spark.sql.types.StructType
 
 import io.snapline.error.IncompatibleState
@@ -64,21 +65,15 @@ private[spark] final class StateFamilies(
         valueSchema,
         RowEncoding(
           RocksDBStateEncoder.getKeyEncoder(data, spec, useColumnFamilies = true),
-          RocksDBStateEncoder.getValueEncoder(data, valueSchema, multi, StateFamily.NoDelimiter),
+          StateEncoders.values(data, valueSchema, multi),
           plain = conf.stateStoreEncodingFormat == StateStoreEncoding.UnsafeRow.toString
         ),
         KeyGroupOf.create(id.storeName, name, spec, maxParallelism),
-        if (conf.rowChecksumEnabled) Some(verifier) else None
+        RowChecksums.of(id, conf)
       )
       families += name -> family
       family
     }
-  )
-
-  private def verifier: Option[KeyValueIntegrityVerifier] = KeyValueIntegrityVerifier.create(
-    id.toString,
-    conf.rowChecksumEnabled,
-    conf.rowChecksumReadVerificationRatio
   )
 
   /** Points every declared state at the column family of the backend that was just loaded. Those the version lacks wait

@@ -2,6 +2,7 @@ package io.snapline.spark.provider
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.execution.streaming.state.snapline.{RowChecksums, StateEncoders}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
@@ -26,7 +27,7 @@ private[provider] final case class RowEncoding(
   * @param keyGroup
   *   None: keys carry no key group
   * @param checksums
-  *   None: rows carry no checksum; Some(verifier): they do, and the verifier (if any) checks them when read
+  *   None: rows carry no checksum
   */
 private[spark] final class StateFamily(
     val name: String,
@@ -35,7 +36,7 @@ private[spark] final class StateFamily(
     valueSchema: StructType,
     encoding: RowEncoding,
     keyGroup: Option[KeyGroupOf],
-    checksums: Option[Option[KeyValueIntegrityVerifier]]
+    checksums: Option[RowChecksums]
 ) {
   val keys: RocksDBKeyStateEncoder = encoding.keys
   private val values = encoding.values
@@ -60,8 +61,7 @@ private[spark] final class StateFamily(
     // The encoder writes the length of the prefix before it, in the machine's order of bytes.
     case _: PrefixKeyScanStateEncoderSpec =>
       (key, offset, _) => prefix + 4 + Platform.getInt(key, Platform.BYTE_ARRAY_OFFSET + offset + prefix.toLong)
-    // The timestamp is the last 8 bytes.
-    case _: TimestampAsPostfixKeyStateEncoderSpec => (_, _, length) => length - 8
+    case _ if StateEncoders.endInTime(spec) => (_, _, length) => length - 8
     case _ => null
   }
 
@@ -124,8 +124,7 @@ private[spark] final class StateFamily(
 
   private def encoded(row: UnsafeRow): Array[Byte] = {
     val bytes = values.encodeValue(row)
-    if (checksums.isEmpty) bytes
-    else KeyValueChecksumEncoder.encodeValueRowWithChecksum(bytes, KeyValueChecksum.create(key.copy, Some(bytes)))
+    checksums.fold(bytes)(_.add(key.copy, bytes))
   }
 
   /** Null for null. The first of a list. */
@@ -139,17 +138,11 @@ private[spark] final class StateFamily(
   def decodeValues(keyBytes: => Array[Byte], bytes: Array[Byte]): Iterator[UnsafeRow] =
     if (bytes == null) Iterator.empty else values.decodeValues(verified(keyBytes, bytes))
 
-  private def verified(keyBytes: => Array[Byte], bytes: Array[Byte]): Array[Byte] = checksums match {
-    case None => bytes
-    case Some(verifier) =>
-      KeyValueChecksumEncoder.decodeAndVerifyValueRowWithChecksum(verifier, keyBytes, bytes, StateFamily.NoDelimiter)
-  }
+  private def verified(keyBytes: => Array[Byte], bytes: Array[Byte]): Array[Byte] =
+    checksums.fold(bytes)(_.remove(keyBytes, bytes))
 }
 
 private[provider] object StateFamily {
 
   val OneFamily = "multiple column families is disabled in SnaplineStateStoreProvider"
-
-  /** Values of a list follow each other without a byte between. */
-  val NoDelimiter = 0
 }

@@ -1,6 +1,7 @@
 package io.snapline.spark.provider
 
 import org.apache.spark.sql.execution.streaming.state.StateStoreConf
+import org.apache.spark.sql.execution.streaming.state.snapline.RowChecksums
 
 import io.snapline.error.IncompatibleState
 import io.snapline.snapshot.format.Origin
@@ -16,7 +17,7 @@ private[spark] final class StateProperties(conf: StateStoreConf, maxParallelism:
 
   val written: Map[String, String] = Map(
     Encoding -> conf.stateStoreEncodingFormat,
-    RowChecksum -> conf.rowChecksumEnabled.toString,
+    RowChecksum -> RowChecksums.areOn(conf).toString,
     MaxParallelism -> maxParallelism.toString,
     Backend -> backend
   )

@@ -2,7 +2,7 @@ package io.snapline.spark.provider
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state._
-import org.apache.spark.sql.execution.streaming.state.snapline.RegisteredFamilies
+import org.apache.spark.sql.execution.streaming.state.snapline.{StateEncoders, StoreBase}
 import org.apache.spark.sql.types.StructType
 
 import io.snapline.state.RowCursor
@@ -20,7 +20,7 @@ private[provider] abstract class StoreRows(
     val stamp: Long,
     useColumnFamilies: Boolean,
     validation: RowValidation
-) extends StateStore with RegisteredFamilies {
+) extends StoreBase {
   import StorePhase._
 
   protected val stamps: RocksDBStateMachine = provider.stamps
@@ -113,7 +113,7 @@ private[provider] abstract class StoreRows(
       name: String
   ): (StateFamily, RowCursor) = {
     val family = using(operation, name)
-    require(family.keys.supportsRangeScan, "Range scan requires an encoder that supports range scanning!")
+    require(StateEncoders.supportRanges(family.keys), "Range scan requires an encoder that supports range scanning!")
     (family, family.rows.rangeScan(start.map(family.keyOf).orNull, end.map(family.keyOf).orNull))
   }
 
@@ -199,7 +199,7 @@ private[provider] abstract class StoreRows(
     require(begin != null && end != null, "Range keys cannot be null")
     val family = using("deleteRange", name)
     verify(
-      family.keys.supportsDeleteRange,
+      StateEncoders.supportDeletedRanges(family.keys),
       "deleteRange requires a RangeKeyScanStateEncoderSpec for ordered key encoding"
     )
     family.rows.deleteRange(family.keyOf(begin), family.keyOf(end))

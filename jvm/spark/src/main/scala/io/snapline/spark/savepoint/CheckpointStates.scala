@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOpera
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.{
   StateVariableType, TransformWithStateOperatorProperties
 }
-import org.apache.spark.sql.execution.streaming.state.snapline.OperatorFiles
+import org.apache.spark.sql.execution.streaming.state.snapline.{OperatorFiles, StateSchemas}
 import org.apache.spark.sql.internal.SQLConf
 
 import io.snapline.error.IncompatibleState
@@ -46,8 +46,9 @@ private[savepoint] final class CheckpointStates(
     }
     val placements = new Placements(name, joinFormat, variables.map(v => v.stateName -> v.stateVariableType).toMap)
     val lists = variables.filter(_.stateVariableType == StateVariableType.ListState).map(_.stateName).toSet
-    val stores = metadata.stateStoresMetadata.map { store =>
-      val schemas = OperatorFiles.schemas(
+    val storesOf = OperatorFiles.stores(metadata)
+    val stores = storesOf.map { store =>
+      val schemas = StateSchemas.read(
         StateStoreId(stateFolder.toString, id, StateStore.PARTITION_ID_TO_CHECK_SCHEMA, store.storeName),
         schemaFiles(store, id).map(new Path(checkpoint, _)),
         configuration
@@ -68,9 +69,9 @@ private[savepoint] final class CheckpointStates(
       StoreLayout(store.storeName, families ++ schemaNumbers(families, schemas, placements, store.storeName))
     }
     val isSingle = stores.forall(_.families.forall(_.placement == Placement.First))
-    val files = metadata.stateStoresMetadata.flatMap(schemaFiles(_, id)).distinct
+    val files = storesOf.flatMap(schemaFiles(_, id)).distinct
     // A function without a key may have a number of its own; Spark's operators record one that they do not always use.
-    val own = metadata.stateStoresMetadata.headOption.filter(_ =>
+    val own = storesOf.headOption.filter(_ =>
       stores.exists(_.families.exists(_.name == OperatorMark.Family))
     )
     val partitions = if (isSingle) 1 else own.fold(parallelism)(_.numPartitions)

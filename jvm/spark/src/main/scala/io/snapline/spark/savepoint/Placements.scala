@@ -21,12 +21,11 @@ private[savepoint] final class Placements(
   import Placement._
 
   def of(store: String, family: String, key: StructType): Placement = operator match {
-    case STATE_STORE_SAVE_EXEC_OP_NAME | DEDUPLICATE_EXEC_OP_NAME | DEDUPLICATE_WITHIN_WATERMARK_EXEC_OP_NAME =>
-      byColumns(key)
+    case "stateStoreSave" | "dedupe" | "dedupeWithinWatermark" => byColumns(key)
     // The last column is the beginning of the session.
-    case SESSION_WINDOW_STATE_STORE_SAVE_EXEC_OP_NAME => byColumns(key, dropped = 1)
+    case "sessionWindowStateStoreSaveExec" => byColumns(key, dropped = 1)
     case SYMMETRIC_HASH_JOIN_EXEC_OP_NAME => ofJoin(if (joinFormat >= 3) family else store, key)
-    case name if FLAT_MAP_GROUPS_OP_NAMES.contains(name) => byColumns(key)
+    case "flatMapGroupsWithState" | "applyInPandasWithState" => byColumns(key)
     case name if TRANSFORM_WITH_STATE_OP_NAMES.contains(name) => ofVariable(family, key)
     case Placements.GlobalLimit => First
     case other => Fixed(s"by what $other spreads its keys is not known")

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreProvider}
+import org.apache.spark.sql.execution.streaming.state.snapline.StoreCalls
 import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
 
 import io.snapline.error.{IncompatibleState, InternalError}
@@ -60,7 +61,7 @@ private[savepoint] final class StateLoad(task: StoreTask, version: Long, paralle
     // The first failure is thrown: the failure of a close after it is a consequence.
     implicit val closing: Using.Releasable[StateStoreProvider] = _.close()
     Using.resource(task.provider(partition)) { provider =>
-      val store = provider.getStore(version - 1, None, forceSnapshotOnCommit = false, loadEmpty = true)
+      val store = StoreCalls.empty(provider, version - 1)
       try {
         fill(store, rows)
         if (store.commit() != version) throw new InternalError(s"${store.id} made another version than $version.")

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, SpecificInternalRow, UnsafeRow}
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.execution.streaming.state.{StateStore, UnsafeRowPair}
+import org.apache.spark.sql.execution.streaming.state.snapline.StoreCalls
 import org.apache.spark.sql.types.IntegerType
 import org.slf4j.LoggerFactory
 
@@ -59,7 +60,7 @@ private[savepoint] final class StateScan(
     }
     if (task.store.hasFamilies) {
       // A state of a keyed function may be missing here, as long as its schema has not changed.
-      if (family.placement == Placement.Every && !store.allColumnFamilyNames.contains(family.name))
+      if (family.placement == Placement.Every && !StoreCalls.families(store).contains(family.name))
         return None
       task.declare(family, store)
     }
@@ -69,7 +70,7 @@ private[savepoint] final class StateScan(
   /** The values of a key come one after another. */
   private def lists(store: StateStore): Iterator[(UnsafeRow, GenericArrayData)] = {
     val entries =
-      store.iteratorWithMultiValues(family.name).map(e => new UnsafeRowPair(e.key.copy(), e.value.copy())).buffered
+      StoreCalls.lists(store, family.name).map(e => new UnsafeRowPair(e.key.copy(), e.value.copy())).buffered
     new Iterator[(UnsafeRow, GenericArrayData)] {
       override def hasNext: Boolean = entries.hasNext
 

@@ -2,6 +2,7 @@ package io.snapline.spark.operator.state
 
 import java.nio.ByteBuffer
 
+import org.apache.spark.sql.execution.streaming.state.snapline.StoreCalls
 import org.apache.spark.sql.types.StructType
 import org.json4s.JsonDSL._
 
@@ -61,7 +62,7 @@ final class KeyScan(
     found = new EpochKeys
     at = 0
     val entries =
-      if (spec.kind == StateSpec.ListKind) access.store.iteratorWithMultiValues(spec.name)
+      if (spec.kind == StateSpec.ListKind) StoreCalls.lists(access.store, spec.name)
       else access.store.iterator(spec.name)
     try entries.foreach { entry =>
         val stored = entry.key

@@ -10,7 +10,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.snapline.spark.operator.frames.{ByteBudget, WorkerFrame, FrameBuilder, ReadAhead}
-import org.apache.spark.sql.execution.streaming.state.snapline.GroupingKeys
+import org.apache.spark.sql.execution.streaming.state.snapline.{GroupingKeys, StoreCalls}
 
 /** A map per key, each entry a row of the store behind its key. With an `entry` column single entries are looked up,
   * else whole maps.
@@ -125,7 +125,7 @@ final class MapSync(index: Int, spec: StateSpec, access: StateAccess)
     while (fits && number < newPairs.until) {
       val begin = number
       val wanted = Array.tabulate(ahead.next(budget, newPairs.until - begin))(i => pairs(begin + i))
-      val found = store.multiGet(wanted, spec.name)
+      val found = StoreCalls.values(store, wanted, spec.name)
       var read = 0L
       while (fits && found.hasNext) {
         val stored = found.next()

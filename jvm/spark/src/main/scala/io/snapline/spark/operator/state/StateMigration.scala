@@ -5,6 +5,7 @@ import scala.collection.mutable.ArrayBuffer
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateStore}
+import org.apache.spark.sql.execution.streaming.state.snapline.StoreCalls
 import org.apache.spark.sql.types.{IntegerType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -37,7 +38,7 @@ final class StateMigration(histories: Seq[SchemaHistory], store: StateStore) {
   private def rewrite(history: SchemaHistory, old: StructType, now: StructType): Unit = {
     val convert = SchemaChange.projection(old, now)
     if (history.list) {
-      val lists = store.iteratorWithMultiValues(history.state)
+      val lists = StoreCalls.lists(store, history.state)
       try {
         var key: UnsafeRow = null
         val elements = ArrayBuffer.empty[UnsafeRow]

@@ -6,6 +6,7 @@ import scala.collection.mutable.ArrayBuffer
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.streaming.state.StateStore
+import org.apache.spark.sql.execution.streaming.state.snapline.StoreCalls
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -127,7 +128,7 @@ final class TimeOrderedRows(key: StructType, timeName: String, keyName: String) 
   def until(store: StateStore, family: String, time: Long, limit: Int, most: Long): Array[(Long, UnsafeRow)] = {
     // No end is given: it would need a projection in every task, and the first entry that is later ends the scan as
     // well.
-    val entries = store.rangeScan(None, None, family)
+    val entries = StoreCalls.inOrder(store, family)
     try {
       val found = ArrayBuffer.empty[(Long, UnsafeRow)]
       var through = true

@@ -1,6 +1,7 @@
 package io.snapline.spark.operator.state
 
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
+import org.apache.spark.sql.execution.streaming.state.snapline.StoreCalls
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -30,7 +31,7 @@ final class ValueSync(index: Int, spec: StateSpec, access: StateAccess)
     var fits = true
     while (fits && slot < begun.until) {
       val count = ahead.next(budget, begun.until - slot)
-      val found = store.multiGet(access.keysFrom(slot, slot + count), spec.name)
+      val found = StoreCalls.values(store, access.keysFrom(slot, slot + count), spec.name)
       var read = 0L
       while (fits && found.hasNext) {
         val stored = found.next()

@@ -15,6 +15,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate._
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.snapline.AnyProvider
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.streaming.TimeMode
 import org.apache.spark.sql.types.{BinaryType, StructType}
@@ -31,7 +32,7 @@ import org.apache.spark.util.LongAccumulator
   * empty; `initialStateGroupingAttrs` has the order of the former's rows, or the keys of the latter's. Spark clears
   * `hasInitialState` after the first micro-batch.
   */
-private[snapline] trait KeyedOperator extends TransformWithStateExec {
+private[snapline] trait KeyedOperator extends TransformWithStateExec with AnyProvider {
   def function: KeyedFunction
 
   /** Whether rows come while the micro-batch lasts: Spark's real-time mode. */
@@ -163,8 +164,6 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec {
     if (isStreaming && !usesAvro) KeyedStateSchemas.histories(getStateInfo, KeyedFamilies.of(spec, keySchema)) else Nil
 
   def usesAvro: Boolean = conf.stateStoreEncodingFormat == StateStoreEncoding.Avro.toString
-
-  override protected def validateStateStoreProvider(isStreaming: Boolean): Unit = ()
 
   // ---- execution
 

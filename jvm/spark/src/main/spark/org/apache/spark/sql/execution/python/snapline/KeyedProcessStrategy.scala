@@ -66,7 +66,6 @@ object KeyedProcessStrategy extends SparkStrategy {
       outputObjAttr = output.head,
       stateInfo = bounded.map(_._1),
       batchTimestampMs = bounded.map(_._2),
-      prevBatchTimestampMs = None,
       eventTimeWatermarkForLateEvents = None,
       eventTimeWatermarkForEviction = None,
       child = planLater(child),

@@ -13,8 +13,8 @@ import io.snapline.spark.settings.WorkerLimits
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
-import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.TimeMode
@@ -162,7 +162,7 @@ private object KeyedRun {
       input: Seq[Attribute],
       keys: Seq[Attribute]
   ): TaskSetup = {
-    val eventTime = WatermarkSupport.findEventTimeColumnIndex(input, allowMultipleEventTimeColumns = true)
+    val eventTime = Some(input.indexWhere(_.metadata.contains(EventTimeWatermark.delayKey))).filter(_ >= 0)
     TaskSetup(
       spec,
       input,

@@ -24,13 +24,7 @@ private[snapline] final class PythonWorkerLink(
     function: PythonFunction,
     jobArtifactUUID: Option[String],
     workerMetrics: Map[String, AccumulatorV2[Long, Long]]
-) extends BasePythonRunner[Nothing, WorkerFrame](
-      Seq(ChainedPythonFunctions(Seq(function))),
-      PythonEvalType.NON_UDF,
-      Array(Array(0)),
-      jobArtifactUUID,
-      workerMetrics
-    )
+) extends RunnerBase[WorkerFrame](function, jobArtifactUUID, workerMetrics)
     with WorkerLink {
   private var socket: DuplexSocket = _
   private var frames: Iterator[WorkerFrame] = _
@@ -89,7 +83,7 @@ private[snapline] final class PythonWorkerLink(
     socket = new DuplexSocket(worker)
     socket.write(Array(ByteBuffer.wrap(head.toByteArray)))
     val stream = new DataInputStream(socket)
-    new ReaderIterator(stream, writer, startTime, env, worker, process, releasedOrClosed, context) {
+    new CountingReader(stream, writer, startTime, env, worker, process, releasedOrClosed, context) {
       override protected def read(): WorkerFrame = {
         writer.exception.foreach(throw _)
         try
@@ -97,8 +91,7 @@ private[snapline] final class PythonWorkerLink(
             case length if length >= 0 =>
               val bytes = new Array[Byte](length)
               stream.readFully(bytes)
-              batchesProcessed += 1
-              totalDataReceived += length
+              received(length)
               metrics("pythonDataReceived").add(length.toLong)
               WorkerFrame.read(bytes)
             case SpecialLengths.TIMING_DATA =>

@@ -2,19 +2,14 @@ package org.apache.spark.sql.execution.streaming
 package snapline
 
 import org.apache.spark.sql.{DataFrame, classic}
-import org.apache.spark.sql.catalyst.streaming.{InternalOutputModes, WriteToStream, WriteToStreamStatement}
+import org.apache.spark.sql.catalyst.streaming.{InternalOutputModes, WriteToStream}
 import org.apache.spark.sql.errors.QueryExecutionErrors
-import org.apache.spark.sql.execution.datasources.noop.NoopDataSource
-import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqBase
 import org.apache.spark.sql.execution.streaming.runtime.{
-  MicroBatchExecution,
   MicroBatchExecutionContext,
   StreamExecution,
   TriggerExecutor
 }
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.apache.spark.util.SystemClock
 
 /** A run of a query that runs batches again, each when it is asked for, into a sink that keeps nothing.
   *
@@ -22,7 +17,7 @@ import org.apache.spark.util.SystemClock
   * takes each batch from the logs, as a run would that begins with it. So the owner may change the logs between two.
   */
 final class ReplayRun private (session: classic.SparkSession, plan: WriteToStream)
-    extends MicroBatchExecution(session, OneTimeTrigger, new SystemClock, Map.empty, plan) {
+    extends ReplayBase(session, plan) {
   private val orders = new BatchOrders(construct)
 
   /** Runs the newest batch of the offset log, which must have no commit. Throws StreamingQueryException if it fails.
@@ -44,9 +39,6 @@ final class ReplayRun private (session: classic.SparkSession, plan: WriteToStrea
     cleanUpLastExecutedMicroBatch(next)
   }
 
-  /** Nothing: the query told its sources itself which rows it needs no more. */
-  override protected def commitSources(offsets: OffsetSeqBase): Unit = ()
-
   override def cleanup(): Unit =
     try super.cleanup()
     finally orders.end()
@@ -64,18 +56,7 @@ object ReplayRun {
   def start(rows: DataFrame, outputMode: String, checkpoint: String): ReplayRun = {
     val query = rows.asInstanceOf[classic.DataFrame].queryExecution
     val session = query.sparkSession
-    val statement = WriteToStreamStatement(
-      userSpecifiedName = None,
-      userSpecifiedSinkName = None,
-      userSpecifiedCheckpointLocation = Some(checkpoint),
-      useTempCheckpointLocation = false,
-      recoverFromCheckpointLocation = true,
-      sink = new NoopDataSource().getTable(CaseInsensitiveStringMap.empty()),
-      outputMode = InternalOutputModes(outputMode),
-      hadoopConf = session.sessionState.newHadoopConf(),
-      trigger = OneTimeTrigger,
-      inputQuery = query.analyzed
-    )
+    val statement = ReplayBase.statement(query, InternalOutputModes(outputMode), checkpoint)
     val plan = session.sessionState.executePlan(statement).analyzed.asInstanceOf[WriteToStream]
     val run = new ReplayRun(session, plan)
     register(run, session)

@@ -1,10 +1,10 @@
 package org.apache.spark.sql.execution.streaming.state
 package snapline
 
-import java.util.UUID
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+
+import io.snapline.error.IncompatibleState
 
 import org.apache.spark.sql.execution.datasources.v2.state.metadata.StateMetadataPartitionReader
 import org.apache.spark.util.SerializableConfiguration
@@ -17,12 +17,13 @@ object OperatorFiles {
     new StateMetadataPartitionReader(checkpoint.toString, new SerializableConfiguration(configuration), batch)
       .allOperatorStateMetadata.toSeq
 
-  /** The newest schemas of a store's states; from the file that belongs to the store if there are no others. */
-  def schemas(store: StateStoreId, files: Seq[Path], configuration: Configuration): Seq[StateStoreColFamilySchema] =
-    new StateSchemaCompatibilityChecker(
-      StateStoreProviderId(store, UUID.randomUUID()),
-      configuration,
-      oldSchemaFilePaths = files.toList,
-      createSchemaDir = false
-    ).readSchemaFile()
+  /** The stores of an operator. */
+  def stores(metadata: OperatorStateMetadata): Seq[StateStoreMetadata] = metadata match {
+    case v1: OperatorStateMetadataV1 => v1.stateStoreInfo.toSeq
+    case v2: OperatorStateMetadataV2 => v2.stateStoreInfo.toSeq
+    case other => throw new IncompatibleState(
+        s"Operator ${other.operatorInfo.operatorId} has metadata in format ${other.version}.",
+        "use the Snapline that was made for the Spark that wrote it."
+      )
+  }
 }

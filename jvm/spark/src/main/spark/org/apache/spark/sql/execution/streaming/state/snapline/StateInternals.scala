@@ -42,9 +42,6 @@ object StateInternals {
       coordinator.snapshotUploaded(StateStoreProviderId(id, runId), version, System.currentTimeMillis()): Unit
     }
 
-  /** Why a task has failed, if it has. */
-  def failure(task: TaskContext): Option[Throwable] = task.getTaskFailure
-
   def contains(dataType: DataType, wanted: DataType => Boolean): Boolean = dataType.existsRecursively(wanted)
 
   def unexpectedVersion(version: Long): Throwable = QueryExecutionErrors.unexpectedStateStoreVersion(version)

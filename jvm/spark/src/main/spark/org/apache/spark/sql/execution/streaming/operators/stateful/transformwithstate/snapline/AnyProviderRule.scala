@@ -28,9 +28,8 @@ final class AnyProviderRule(provider: String) extends ColumnarRule {
   * when an exchange lies above, as in front of another stateful operator.
   */
 private final class AnyProviderTransformWithState(@transient private val exec: TransformWithStateExec)
-    extends SameTransformWithState(exec) {
-  override protected def validateStateStoreProvider(isStreaming: Boolean): Unit = ()
-
+    extends SameTransformWithState(exec)
+    with AnyProvider {
   override protected def withNewChildrenInternal(left: SparkPlan, right: SparkPlan): TransformWithStateExec =
     new AnyProviderTransformWithState(super.withNewChildrenInternal(left, right))
 
@@ -48,9 +47,8 @@ private final class AnyProviderTransformWithState(@transient private val exec: T
 }
 
 private final class AnyProviderTransformWithStateInPySpark(@transient private val exec: TransformWithStateInPySparkExec)
-    extends SameTransformWithStateInPySpark(exec) {
-  override protected def validateStateStoreProvider(isStreaming: Boolean): Unit = ()
-
+    extends SameTransformWithStateInPySpark(exec)
+    with AnyProvider {
   override protected def withNewChildrenInternal(left: SparkPlan, right: SparkPlan): TransformWithStateInPySparkExec =
     new AnyProviderTransformWithStateInPySpark(super.withNewChildrenInternal(left, right))
 

@@ -3,10 +3,10 @@ package snapline
 
 import org.apache.spark.sql.types.StructType
 
-/** How operators declare the states of a store that they only read: on this line by a method of its own, which Spark's
-  * trait answers with an exception.
+/** The interface of a store with all calls that any line of Spark has. On this line operators declare the states of a
+  * store that they only read by a method of its own, which Spark's trait answers with an exception.
   */
-trait RegisteredFamilies extends StateStore {
+trait StoreBase extends StateStore {
   override def registerColFamily(
       name: String,
       keySchema: StructType,
