@@ -1,3 +1,5 @@
+import scala.math.Ordering.Implicits.*
+
 import sbt.*
 
 /** The Spark release Snapline is built against: SNAPLINE_SPARK, or the first in the file SPARK_LINES. */
@@ -12,15 +14,15 @@ object SparkLine {
   /** "4.2": one line of Spark keeps its private interfaces, so one jar serves all of its releases. */
   val line: String = lineOf(version)
 
-  val lines: Seq[String] = releases.map(lineOf)
+  private def number(line: String): Seq[Int] = line.split('.').toSeq.map(_.toInt)
+
+  val lines: Seq[String] = releases.map(lineOf).sortBy(number)
 
   /** Those of a source folder that a jar is made of: what all lines have in common, what the line alone has, and what
     * it has in common with all after another (`spark-since-4.2`).
     */
   def folders(sources: File): Seq[File] = {
-    def number(line: String) = line.split('.').map(_.toInt).toSeq
     val since = (sources * "spark-since-*").get().filter { folder =>
-      import scala.math.Ordering.Implicits._
       number(folder.getName.stripPrefix("spark-since-")) <= number(line)
     }
     Seq(sources / "spark", sources / s"spark-$line") ++ since

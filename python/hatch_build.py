@@ -12,9 +12,14 @@ HERE = Path(__file__).parent
 README = re.sub(r"!\[[^]]*\]\((?!https?:)[^)]*\)\n*", "", (HERE.parent / "README.md").read_text())
 README = re.sub(r"\[([^]]*)\]\((?!https?:|#)[^)]*\)", r"\1", README)
 VERSION = (HERE.parent / "VERSION").read_text().strip()
+def _number(line: str) -> tuple[int, ...]:
+    return tuple(map(int, line.split(".")))
+
+
+# The file begins with the release that is built by default.
 SPARK_RELEASES = (HERE.parent / "SPARK_LINES").read_text().split()
-SPARK_LINES = tuple(release.rpartition(".")[0] for release in SPARK_RELEASES)
-OLDEST, *_, (MAJOR, MINOR) = sorted(tuple(map(int, line.split("."))) for line in SPARK_LINES)
+SPARK_LINES = tuple(sorted((release.rpartition(".")[0] for release in SPARK_RELEASES), key=_number))
+MAJOR, MINOR = _number(SPARK_LINES[-1])
 
 
 class FromRepository(MetadataHookInterface):
@@ -23,7 +28,7 @@ class FromRepository(MetadataHookInterface):
     PLUGIN_NAME = "custom"
 
     def update(self, metadata: dict[str, Any]) -> None:
-        pyspark = f"pyspark>={OLDEST[0]}.{OLDEST[1]},<{MAJOR}.{MINOR + 1}"
+        pyspark = f"pyspark>={SPARK_LINES[0]},<{MAJOR}.{MINOR + 1}"
         metadata["version"] = VERSION
         metadata["readme"] = {"content-type": "text/markdown", "text": README}
         metadata["dependencies"] = [pyspark, *self.config["dependencies"]]
@@ -38,7 +43,7 @@ class WithJars(BuildHookInterface[Any]):
         package = HERE / "src" / "snapline"
         (package / "_version.py").write_text(f'__version__ = "{VERSION}"\n__spark_lines__ = {SPARK_LINES}\n')
         jars = sorted(jar.name for jar in (package / "jars").glob("*.jar"))
-        wanted = [f"snapline-spark-{line}_" for line in sorted(SPARK_LINES)]
+        wanted = [f"snapline-spark-{line}_" for line in SPARK_LINES]
         fit = len(jars) == len(wanted) and all(jar.startswith(name) for jar, name in zip(jars, wanted, strict=True))
         if version == "standard" and not fit:
             raise FileNotFoundError(

@@ -59,4 +59,4 @@ def what_to_install(release: str) -> str:
 
 
 #: The lines that are served, as a text.
-LINES = " and ".join(__spark_lines__)
+LINES = f"{', '.join(__spark_lines__[:-1])} and {__spark_lines__[-1]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_type
@@ -30,8 +31,29 @@ _TIME = pa.field("time", pa.int64(), False)
 _DOMAIN = pa.field("domain", pa.int8(), False)
 
 
+# Before 4.2, PySpark's mapping knows no zone but UTC.
+_TAKES_ZONE = "timezone" in signature(to_arrow_type).parameters
+
+
 def arrow_type(kind: DataType, zone: str) -> pa.DataType:
-    return to_arrow_type(kind, timezone=zone)
+    return to_arrow_type(kind, timezone=zone) if _TAKES_ZONE else in_zone(to_arrow_type(kind), zone)
+
+
+def in_zone(kind: pa.DataType, zone: str) -> pa.DataType:
+    """The type with this zone in place of that of its timestamps, which stay the same instants."""
+    if pa.types.is_timestamp(kind):
+        return kind if kind.tz is None else pa.timestamp(kind.unit, zone)
+    if pa.types.is_list(kind):
+        return pa.list_(_field_in_zone(kind.value_field, zone))
+    if pa.types.is_map(kind):
+        return pa.map_(_field_in_zone(kind.key_field, zone), _field_in_zone(kind.item_field, zone))
+    if pa.types.is_struct(kind):
+        return pa.struct([_field_in_zone(kind.field(i), zone) for i in range(kind.num_fields)])
+    return kind
+
+
+def _field_in_zone(field: pa.Field, zone: str) -> pa.Field:
+    return field.with_type(in_zone(field.type, zone))
 
 
 def arrow_fields(schema: StructType, zone: str) -> list[pa.Field]:
