@@ -70,7 +70,7 @@ lazy val spark = project
     Compile / unmanagedJars := Attributed.blankSeq(SparkLine.jars),
     Compile / unmanagedSourceDirectories ++=
       SparkLine.folders((Compile / sourceDirectory).value),
-    Test / unmanagedSourceDirectories += file("tests/jvm/spark").getAbsoluteFile / s"spark-${SparkLine.line}"
+    Test / unmanagedSourceDirectories ++= SparkLine.folders(file("tests/jvm/spark").getAbsoluteFile)
   )
 
 lazy val classpathFile = taskKey[File]("Writes the classpath to a file, one entry a line.")

@@ -106,7 +106,8 @@ class RealQuery:
                 (self.checkpoint / "commits" / name).unlink(missing_ok=True)
 
     def batches(self, log: str) -> list[int]:
-        return sorted(int(path.name) for path in (self.checkpoint / log).iterdir() if path.name.isdigit())
+        """None before the first: Spark 4.1 makes the folder with it."""
+        return sorted(int(path.name) for path in (self.checkpoint / log).glob("*") if path.name.isdigit())
 
     def log(self, name: str) -> dict[int, bytes]:
         return {batch: (self.checkpoint / name / str(batch)).read_bytes() for batch in self.batches(name)}

@@ -17,7 +17,7 @@ class JoinFormatsSpec extends AnyFunSuite {
         join.run(spark, checkpoint.toString, StatefulQuery.batches(1)): Unit
         asked -> recorded(checkpoint)
       }
-      assert(planned.map(_._1) == Seq(1, 2, 3, 4))
+      assert(planned.map(_._1) == SettingsOfSpark.joinFormats)
       planned.foreach { case (asked, got) => assert(got == asked) }
     }
   }

@@ -1,5 +1,6 @@
 package io.snapline.spark
 
+import org.apache.spark.sql.execution.streaming.state.snapline.LoadMetrics
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.snapshot.format.VersionRef
@@ -26,10 +27,8 @@ class SnaplineStateStoreProviderSpec extends AnyFunSuite {
         upgraded.put(row(3), row(3))
         val third = commit(upgraded)
         assert(handles(fixture) == Set(2, 3))
-        assert(
-          upgraded.metrics.customMetrics.collectFirst { case (m, n) if m.name == "rocksdbForceSnapshotCount" => n } ==
-            Some(1L)
-        )
+        val shown = LoadMetrics.of(loadedFromStorage = false, forcedSnapshot = true)
+        assert(shown.forall { case (metric, n) => upgraded.metrics.customMetrics(metric) == n })
         assert(read(fixture.open(), third) == Map(1L -> 1L, 2L -> 2L, 3L -> 3L))
       }
     }

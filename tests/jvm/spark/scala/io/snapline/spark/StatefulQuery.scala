@@ -170,7 +170,7 @@ object StatefulQuery {
         .groupBy(window(col("time"), "1 minute"), col("key")).count()
         .groupBy(window(col("window"), "5 minutes")).agg(sum("count"))
     }
-  ) ++ (1 to 4).map(join(_, "inner")) :+ join(3, "leftOuter")
+  ) ++ SettingsOfSpark.joinFormats.map(join(_, "inner")) :+ join(3, "leftOuter")
 
   /** Two operators without a shuffle between them, which Spark's own providers refuse: it lends the second the read
     * store of the first.

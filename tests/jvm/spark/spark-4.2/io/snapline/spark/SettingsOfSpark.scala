@@ -1,6 +1,12 @@
 package io.snapline.spark
 
-/** Settings of Spark whose wrong values this line of it refuses itself, before a store sees them. */
 object SettingsOfSpark {
+
+  /** Those whose wrong values this line of Spark refuses itself, before a store sees them. */
   val checked: Set[String] = Set.empty
+
+  /** State formats of a stream-stream join. */
+  val joinFormats: Seq[Int] = 1 to 4
+
+  val hasRowChecksums: Boolean = true
 }

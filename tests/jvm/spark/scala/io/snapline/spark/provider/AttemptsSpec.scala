@@ -60,10 +60,10 @@ class AttemptsSpec extends AnyFunSuite {
         using(format) { fixture =>
           val (one, other) = (fixture.open(), fixture.open())
           val base = batch(one, Version.Empty, force)(0L -> 0L)
-          val left = one.getStore(base.number, base.id, force)
+          val left = ProviderFixture.store(one, base, force)
           // Attempts of one millisecond have no order among executors; these are to have one.
           Thread.sleep(2)
-          val right = other.getStore(base.number, base.id, force)
+          val right = ProviderFixture.store(other, base, force)
           Seq(left -> 1L, right -> 2L).foreach { case (store, n) => store.put(row(n), row(n)) }
           val (ofLeft, ofRight) = (commit(left), commit(right))
           assert(changelogs(fixture, 2) == 2)

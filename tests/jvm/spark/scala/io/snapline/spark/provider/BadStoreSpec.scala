@@ -121,7 +121,7 @@ class BadStoreSpec extends AnyFunSuite {
           val provider = fixture.open()
           assert(read(provider, version) == Map(1L -> 1L))
           for (force <- Seq(false, true)) {
-            val store = provider.getStore(version.number, version.id, force)
+            val store = ProviderFixture.store(provider, version, force)
             store.put(row(2), row(2))
             val error = causeOf[StorageFailure](intercept[Exception](store.commit()))
             assert(error.code == "SNAPLINE-STORAGE" && error.found.contains("Permission denied"))

@@ -10,6 +10,7 @@ import scala.util.Using
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.execution.streaming.state.snapline.ProviderBase
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{LongType, StructType}
 
@@ -97,9 +98,16 @@ object ProviderFixture {
   def using[A](format: Int = 1, scheme: Option[(String, Class[_])] = None)(body: ProviderFixture => A): A =
     Using.resource(new ProviderFixture(format, scheme))(body)
 
+  /** A version's store, which is to make a snapshot when it is committed, or not. */
+  def store(provider: StateStoreProvider, of: Version, force: Boolean): StateStore = provider match {
+    case own: ProviderBase => own.getStore(of.number, of.id, force, loadEmpty = false)
+    case other if !force => other.getStore(of.number, of.id)
+    case other => throw new IllegalArgumentException(s"$other makes snapshots when it wants to.")
+  }
+
   /** Makes a version of the rows given, on top of another; what Spark would write into its commit log. */
   def batch(provider: StateStoreProvider, on: Version, force: Boolean = false)(rows: (Long, Long)*): Version = {
-    val store = provider.getStore(on.number, on.id, force)
+    val store = this.store(provider, on, force)
     rows.foreach { case (key, value) => store.put(row(key), row(value)) }
     commit(store)
   }

@@ -87,11 +87,11 @@ class ProviderSettingsSpec extends AnyFunSuite {
   }
 
   test("state written under another setting is refused by the setting's name") {
+    val checksums = Seq("spark.sql.streaming.stateStore.rowChecksum.enabled" -> "true")
     val settings = Seq(
       MaxParallelism -> "128",
-      "spark.sql.streaming.stateStore.encodingFormat" -> "avro",
-      "spark.sql.streaming.stateStore.rowChecksum.enabled" -> "true"
-    )
+      "spark.sql.streaming.stateStore.encodingFormat" -> "avro"
+    ) ++ checksums.filter(_ => SettingsOfSpark.hasRowChecksums)
     for ((name, value) <- settings; snapshot <- Seq(false, true)) {
       using() { fixture =>
         val newest = batch(fixture.open(), Version.Empty, snapshot)(1L -> 1L)

@@ -1,6 +1,7 @@
 package io.snapline.spark.provider
 
 import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.execution.streaming.state.snapline.StoreCalls
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.spark.provider.ProviderFixture._
@@ -41,7 +42,7 @@ class SnaplineStateStoreSpec extends AnyFunSuite {
       second.commit()
 
       val early = provider.getStore(1)
-      assert(!early.allColumnFamilyNames("late"))
+      assert(!StoreCalls.families(early)("late"))
       intercept[StateStoreUnsupportedOperationOnMissingColumnFamily](early.get(row(1), "late"))
       early.abort()
 

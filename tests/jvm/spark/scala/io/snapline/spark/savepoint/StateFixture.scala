@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.Random
 
 import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.execution.streaming.state.snapline.StoreCalls
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
@@ -16,6 +17,7 @@ import org.apache.spark.util.SerializableConfiguration
 
 import io.snapline.spark.LocalSpark
 import io.snapline.spark.operator.state.{OperatorStateSpec, Timers, TtlIndex}
+import io.snapline.spark.provider.{ProviderFixture, Version}
 
 /** The state of an operator that has every kind there is, in a checkpoint folder without a query; and a look at what is
   * in such folders, to the byte.
@@ -55,7 +57,7 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
       val own = new Random(seed + partition)
       (0 until versions).foreach { version =>
         val provider = layout.provider(partition)
-        val open = provider.getStore(version.toLong, None, own.nextBoolean(), loadEmpty = false)
+        val open = ProviderFixture.store(provider, Version(version.toLong, None), own.nextBoolean())
         try {
           store.families.foreach(layout.declare(_, open))
           keyed.foreach(family => keys.foreach(change(own, family, _, partition, open)))
@@ -106,7 +108,7 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
         val found = store.families.map { family =>
           val rows =
             if (family.multi) {
-              open.iteratorWithMultiValues(family.name).map(each => hex(each.key) -> hex(each.value)).toSeq
+              StoreCalls.lists(open, family.name).map(each => hex(each.key) -> hex(each.value)).toSeq
                 .groupMap(_._1)(_._2).toSeq
             } else open.iterator(family.name).map(each => hex(each.key) -> Seq(hex(each.value))).toSeq
           (partition, family.name) -> rows.sortBy(_._1)

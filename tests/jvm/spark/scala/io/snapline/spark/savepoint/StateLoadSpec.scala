@@ -47,7 +47,7 @@ class StateLoadSpec extends AnyFunSuite {
         )
         val rows = spark.sparkContext.emptyRDD[InternalRow]
         val table = SessionInternals.frame(spark, rows, StateColumns.of(operator, family))
-        val failure = intercept[SparkException](new StateLoad(task, 5, 1).run(Seq(table)))
+        val failure = intercept[SparkException](new StateLoad(task, 1, 1).run(Seq(table)))
         val texts = Iterator.iterate[Throwable](failure)(_.getCause).takeWhile(_ != null).map(_.toString).mkString("; ")
         assert(texts.contains("StateStoreCoordinator"), texts)
         assert(!texts.contains("UNRELEASED"), texts)

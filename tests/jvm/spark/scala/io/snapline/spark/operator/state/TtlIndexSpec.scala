@@ -8,6 +8,7 @@ import scala.util.Random
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateStore}
+import org.apache.spark.sql.execution.streaming.state.snapline.StoreBase
 import org.apache.spark.sql.types.{LongType, StructType}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -93,7 +94,7 @@ class TtlIndexSpec extends AnyFunSuite {
   private def counting(store: StateStore, calls: mutable.Map[String, Int]): StateStore =
     Proxy.newProxyInstance(
       getClass.getClassLoader,
-      Array(classOf[StateStore]),
+      Array(classOf[StoreBase]),
       (_, method, arguments) => {
         calls(method.getName) = calls.getOrElse(method.getName, 0) + 1
         method.invoke(store, arguments: _*)

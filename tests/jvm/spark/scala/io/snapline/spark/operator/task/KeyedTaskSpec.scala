@@ -10,6 +10,7 @@ import org.apache.arrow.memory.RootAllocator
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.execution.streaming.state.snapline.StoreCalls
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -116,7 +117,7 @@ class KeyedTaskSpec extends AnyFunSuite {
   private def contents(store: StateStore)
       : (Map[Long, Long], Map[Long, Seq[Long]], Map[(Long, Long), Long], Set[(Long, Long)]) = (
     store.iterator("sum").map(p => p.key.getLong(0) -> p.value.getLong(0)).toMap,
-    store.iteratorWithMultiValues("seen").map(p => p.key.getLong(0) -> p.value.getLong(0)).toSeq.groupMap(_._1)(_._2),
+    StoreCalls.lists(store, "seen").map(p => p.key.getLong(0) -> p.value.getLong(0)).toSeq.groupMap(_._1)(_._2),
     store
       .iterator("per")
       .map(p => (p.key.getStruct(0, 1).getLong(0), p.key.getStruct(1, 1).getLong(0)) -> p.value.getLong(0))

@@ -15,8 +15,8 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate._
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.snapline.AnyProvider
 import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.execution.streaming.state.snapline.AnyProvider
 import org.apache.spark.sql.streaming.TimeMode
 import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.util.LongAccumulator

@@ -3,11 +3,9 @@ package snapline.rules
 
 import io.snapline.spark.coordinator.{Checkpointing, PlannedBatch, PlannedOperator}
 
-import org.apache.hadoop.fs.Path
-
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 
 /** Sees the plan of every micro-batch on the stream's own thread, before its tasks start: the place to decide whether
   * its end is the barrier of a checkpoint. Changes no plan.
@@ -27,14 +25,10 @@ object BarrierRule extends ColumnarRule {
   /** From the sink down, and whether there is another one above each. */
   private def writersIn(plan: SparkPlan, feedsState: Boolean): Seq[(StateStoreWriter, Boolean)] = {
     val here = Option(plan).collect {
-      case writer: StateStoreWriter if writer.stateInfo.exists(isOfBatch) => (writer, feedsState)
+      case writer: StateStoreWriter if PlannedState.isOfBatch(writer) => (writer, feedsState)
     }
     here.toSeq ++ plan.children.flatMap(writersIn(_, feedsState || here.isDefined))
   }
-
-  /** A bounded query has no checkpoint folder, and a plan that is only explained has none that is one. */
-  private def isOfBatch(info: StatefulOperatorStateInfo): Boolean =
-    info.checkpointLocation.nonEmpty && new Path(info.checkpointLocation).isAbsolute
 
   /** An operator over all rows has one partition, whatever the number of shuffle partitions. */
   private def operator(writer: StateStoreWriter, feedsState: Boolean): PlannedOperator = {

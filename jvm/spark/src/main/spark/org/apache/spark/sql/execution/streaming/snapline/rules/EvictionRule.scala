@@ -24,7 +24,7 @@ object EvictionRule extends ColumnarRule {
   private val Default = StateStore.DEFAULT_COL_FAMILY_NAME
 
   override def preColumnarTransitions: Rule[SparkPlan] = plan => {
-    val writers = plan.collect { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }
+    val writers = plan.collect { case writer: StateStoreWriter if PlannedState.isOfBatch(writer) => writer }
     writers.headOption.foreach { first =>
       val evictions = writers.flatMap(evictionsOf)
       val text = if (evictions.isEmpty) null else Eviction.text(first.getStateInfo.queryRunId, evictions)

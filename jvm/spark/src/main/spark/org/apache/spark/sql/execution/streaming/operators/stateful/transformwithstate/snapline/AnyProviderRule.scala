@@ -4,6 +4,7 @@ package snapline
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkExec
+import org.apache.spark.sql.execution.streaming.state.snapline.AnyProvider
 import org.apache.spark.sql.internal.SQLConf
 
 /** Lets Spark's own transformWithState, in Scala and Python, run on Snapline's provider: Spark asks for its RocksDB

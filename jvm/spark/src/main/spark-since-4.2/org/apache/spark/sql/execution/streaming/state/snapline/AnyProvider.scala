@@ -1,5 +1,7 @@
-package org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate
+package org.apache.spark.sql.execution.streaming.state
 package snapline
+
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExecBase
 
 /** An operator that does not ask for Spark's RocksDB provider by class name. */
 trait AnyProvider extends TransformWithStateExecBase {
