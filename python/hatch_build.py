@@ -12,6 +12,8 @@ HERE = Path(__file__).parent
 README = re.sub(r"!\[[^]]*\]\((?!https?:)[^)]*\)\n*", "", (HERE.parent / "README.md").read_text())
 README = re.sub(r"\[([^]]*)\]\((?!https?:|#)[^)]*\)", r"\1", README)
 VERSION = (HERE.parent / "VERSION").read_text().strip()
+
+
 def _number(line: str) -> tuple[int, ...]:
     return tuple(map(int, line.split(".")))
 

@@ -76,10 +76,10 @@ def test_the_python_of_the_workers(environ: dict[str, str], tmp_path: Path) -> N
 
 def test_another_spark_is_refused(environ: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "jars").mkdir()
-    (tmp_path / "jars" / "spark-core_2.13-4.1.0.jar").touch()
+    (tmp_path / "jars" / "spark-core_2.13-9.8.0.jar").touch()
     environ["SPARK_HOME"] = str(tmp_path)
     found = check(environ, "spark")
-    assert (found.state, "Spark 4.1.0" in found.found, "SPARK_HOME" in found.action) == (State.FAIL, True, True)
+    assert (found.state, "Spark 9.8.0" in found.found, "SPARK_HOME" in found.action) == (State.FAIL, True, True)
     environ["SPARK_HOME"] = "/absent"
     assert check(environ, "spark").state is State.FAIL
 

@@ -31,7 +31,9 @@ def refused(rows: Rows, writer: Any, reason: str, config: CheckpointConfig | Non
     assert not (rows.folder / "checkpoint").exists()
 
 
-@pytest.mark.skipif(spark_line() != "4.2", reason="from Spark 4.3 on it works, and before 4.2 PySpark has no such trigger")
+@pytest.mark.skipif(
+    spark_line() != "4.2", reason="from Spark 4.3 on it works, and before 4.2 PySpark has no such trigger"
+)
 def test_the_line_of_spark_that_it_needs(spark: SparkSession, tmp_path: Path) -> None:
     ticks = spark.readStream.format("rate").load().selectExpr("string(value) AS k", "value AS v")
     counts = snapline.key_by(ticks, "k").process(Count(tmp_path / "seen"), SCHEMA)

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, TimeType
 
 from snapline.state.ddl import parse_type
 from snapline.state.form import form_of, key_form
+from snapline.testing.schemas import arrow_type
 from snapline.worker.decode import decoder
 from snapline.worker.encode import encoder
 
@@ -28,7 +28,7 @@ UTC = timezone.utc
 
 
 def arrow(kind: DataType) -> pa.DataType:
-    return to_arrow_type(kind, timezone=NEW_YORK)
+    return arrow_type(kind, NEW_YORK)
 
 
 def as_stored(kind: DataType, value: Any, *, as_key: bool = False) -> Any:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark.sql.pandas.types import to_arrow_type
 
 from snapline import KeyedProcessFunction, MapStateDescriptor, ReducingStateDescriptor, ValueStateDescriptor
 from snapline.state.ddl import parse_type
 from snapline.testing import Bounds, KeyedTestHarness
+from snapline.testing.schemas import arrow_type
 from snapline.worker.decode import decoder
 from snapline.worker.encode import encoder
 
@@ -73,7 +73,7 @@ class Model:
     """The same by the text of what the store has."""
 
     def __init__(self, kind: str, keys: list[Any]) -> None:
-        arrow = to_arrow_type(parse_type(kind), timezone=NEW_YORK)
+        arrow = arrow_type(parse_type(kind), NEW_YORK)
         self.keys = [repr(zero(decoder(arrow)(encoder(arrow)([key]))[0])) for key in keys]
         self.map: dict[str, int] = {}
         self.merged: dict[str, int] = {}

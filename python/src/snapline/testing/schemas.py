@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import signature
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_type
@@ -31,12 +32,13 @@ _TIME = pa.field("time", pa.int64(), False)
 _DOMAIN = pa.field("domain", pa.int8(), False)
 
 
-# Before 4.2, PySpark's mapping knows no zone but UTC.
+# Before Spark 4.2 the mapping knows no zone but UTC. Any: its arguments are another release's where types are checked.
+_mapped: Any = to_arrow_type
 _TAKES_ZONE = "timezone" in signature(to_arrow_type).parameters
 
 
 def arrow_type(kind: DataType, zone: str) -> pa.DataType:
-    return to_arrow_type(kind, timezone=zone) if _TAKES_ZONE else in_zone(to_arrow_type(kind), zone)
+    return _mapped(kind, timezone=zone) if _TAKES_ZONE else in_zone(_mapped(kind), zone)
 
 
 def in_zone(kind: pa.DataType, zone: str) -> pa.DataType:

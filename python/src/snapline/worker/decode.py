@@ -132,6 +132,9 @@ def _lists(kind: pa.ListType, as_key: bool) -> Decoder:
     take = tuple if as_key else list
 
     def decode(array: pa.ListArray) -> list[Any]:
+        # Without elements there may be no offset at all, which is valid Arrow: Spark 4.1 sends none.
+        if not len(array):
+            return []
         offsets: list[int] = array.offsets.to_numpy().tolist()
         start = offsets[0]
         elements = element(array.values.slice(start, offsets[-1] - start))
@@ -145,6 +148,8 @@ def _maps(kind: pa.MapType) -> Decoder:
     key, item = decoder(kind.key_type, as_key=True), decoder(kind.item_type)
 
     def decode(array: pa.MapArray) -> list[Any]:
+        if not len(array):
+            return []
         offsets: list[int] = array.offsets.to_numpy().tolist()
         start, length = offsets[0], offsets[-1] - offsets[0]
         keys, items = key(array.keys.slice(start, length)), item(array.items.slice(start, length))

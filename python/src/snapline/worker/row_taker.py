@@ -28,7 +28,14 @@ class RowTaker:
         self._names = schema.names
         # A value of any other type is an object that cannot be changed, or does not fit.
         self._changeable = [
-            (i, form_of(from_arrow_type(field.type, prefer_timestamp_ntz=True), _zone_within(field.type), f"column {field.name}"))
+            (
+                i,
+                form_of(
+                    from_arrow_type(field.type, prefer_timestamp_ntz=True),
+                    _zone_within(field.type),
+                    f"column {field.name}",
+                ),
+            )
             for i, field in enumerate(schema)
             if pa.types.is_nested(field.type) or pa.types.is_binary(field.type)
         ]

@@ -5,22 +5,40 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 import io.snapline.error.InvalidConfiguration
 
-/** Calls that the stores of this line's own providers do not know: only Snapline's answer them. */
+/** Calls that stores of this line's own providers do not know: those of Snapline do, and for the others there are
+  * slower ones that come to the same, as far as there are.
+  */
 object StoreCalls {
 
   /** Null for a key that is not there. */
-  def values(store: StateStore, keys: Array[UnsafeRow], family: String): Iterator[UnsafeRow] =
-    own(store).multiGet(keys, family)
+  def values(store: StateStore, keys: Array[UnsafeRow], family: String): Iterator[UnsafeRow] = store match {
+    case own: StoreBase => own.multiGet(keys, family)
+    case other => keys.iterator.map(other.get(_, family))
+  }
 
-  /** All entries, in order of their keys. */
-  def inOrder(store: StateStore, family: String): StateStoreIterator[UnsafeRowPair] =
-    own(store).rangeScan(None, None, family)
+  /** All entries, in order of their keys, as Spark's RocksDB stores have them anyway. */
+  def inOrder(store: StateStore, family: String): StateStoreIterator[UnsafeRowPair] = store match {
+    case own: StoreBase => own.rangeScan(None, None, family)
+    case other => other.iterator(family)
+  }
 
   /** Each value of each key's list, one after another. */
-  def lists(store: StateStore, family: String): StateStoreIterator[UnsafeRowPair] =
-    own(store).iteratorWithMultiValues(family)
+  def lists(store: StateStore, family: String): StateStoreIterator[UnsafeRowPair] = store match {
+    case own: StoreBase => own.iteratorWithMultiValues(family)
+    case other =>
+      val keys = other.iterator(family)
+      val pair = new UnsafeRowPair()
+      val values = keys.flatMap { entry =>
+        val key = entry.key.copy()
+        other.valuesIterator(key, family).map(value => pair.withRows(key, value))
+      }
+      new StateStoreIterator(values, () => keys.close())
+  }
 
-  def families(store: StateStore): Set[String] = own(store).allColumnFamilyNames
+  def families(store: StateStore): Set[String] = store match {
+    case own: StoreBase => own.allColumnFamilyNames
+    case other => throw refused(other)
+  }
 
   /** A store without rows, whose commit makes the version after this one. */
   def empty(provider: StateStoreProvider, version: Long): StateStore = provider match {
@@ -30,13 +48,8 @@ object StoreCalls {
     case other => throw refused(other)
   }
 
-  private def own(store: StateStore): StoreBase = store match {
-    case own: StoreBase => own
-    case other => throw refused(other)
-  }
-
   private def refused(of: AnyRef): InvalidConfiguration = new InvalidConfiguration(
-    s"${of.getClass.getName} of this Spark lacks a call that is needed here; Spark's own providers have it since 4.2.",
-    "set spark.sql.streaming.stateStore.providerClass to Snapline's (snapline.configure does), or use Spark 4.2 or later."
+    s"${of.getClass.getName} of Spark 4.1 lacks a call that savepoints need; Spark's own providers have it since 4.2.",
+    "use Snapline's provider (snapline.configure sets it), or Spark 4.2 or later."
   )
 }

@@ -3,8 +3,8 @@ package snapline
 
 import org.apache.spark.sql.types.StructType
 
-/** The interface of a store with all calls that any line of Spark has. On this line operators declare the states of a
-  * store that they only read by a method of its own, which Spark's trait answers with an exception.
+/** The interface of a store with all calls that any line of Spark has. On this line there is a method of its own for
+  * states that are only read; Spark's trait answers it with an exception.
   */
 trait StoreBase extends StateStore {
   override def registerColFamily(
