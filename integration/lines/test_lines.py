@@ -1,5 +1,5 @@
-"""A checkpoint, and a savepoint, that one line of Spark wrote goes on under another, and under the first again: output
-and state are those of a life on one line."""
+"""Checkpoints and savepoints that one line of Spark wrote go on under the next one, and the one before it: output and
+state are those of a life on one line."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 TOP = Path(__file__).parents[2]
 RELEASES = (TOP / "SPARK_LINES").read_text().split()
-MAIN, *OTHERS = RELEASES
-STEPS = 3
+MAIN = RELEASES[0]
+UPWARDS = sorted(RELEASES, key=lambda release: tuple(map(int, release.split("."))))
 
 
 def live(life: Path, releases: list[str]) -> list[Any]:
@@ -30,20 +30,13 @@ def live(life: Path, releases: list[str]) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def on_one_line(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    return live(tmp_path_factory.mktemp("one"), [MAIN] * STEPS)
+    return live(tmp_path_factory.mktemp("one"), [MAIN] * len(RELEASES))
 
 
-@pytest.mark.parametrize("other", OTHERS)
-def test_there_and_back(on_one_line: list[Any], tmp_path: Path, other: str) -> None:
-    found = live(tmp_path, [MAIN, other, MAIN])
-    for step, (here, expected) in enumerate(zip(found, on_one_line, strict=True)):
+@pytest.mark.parametrize("releases", [UPWARDS, UPWARDS[::-1]], ids=["upwards", "downwards"])
+def test_from_each_line_to_the_next(on_one_line: list[Any], tmp_path: Path, releases: list[str]) -> None:
+    found = live(tmp_path, releases)
+    for release, here, expected in zip(releases, found, on_one_line, strict=True):
         for name in expected:
-            assert here[name] == expected[name], f"{name} after step {step}"
-    assert all(sum(len(rows) for rows in each["output"].values()) > 0 for each in on_one_line[-1].values())
-
-
-@pytest.mark.parametrize("other", OTHERS)
-def test_begun_on_the_other(on_one_line: list[Any], tmp_path: Path, other: str) -> None:
-    found = live(tmp_path, [other, MAIN, other])
-    for name in on_one_line[-1]:
-        assert found[-1][name] == on_one_line[-1][name], name
+            assert here[name] == expected[name], f"{name} after the step on {release}"
+            assert sum(map(len, expected[name]["output"].values())) > 0

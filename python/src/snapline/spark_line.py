@@ -50,7 +50,16 @@ def fits(release: str) -> bool:
 
 def has_real_time_state() -> bool:
     """Whether Spark keeps state in its real-time mode, which it does from 4.3 on."""
-    return tuple(map(int, spark_line().split("."))) >= (4, 3)
+    return _number() >= (4, 3)
+
+
+def has_empty_stores() -> bool:
+    """Whether a state store of Spark's own can begin empty at a later version than 0, as RocksDB's can from 4.2 on."""
+    return _number() >= (4, 2)
+
+
+def _number() -> tuple[int, ...]:
+    return tuple(map(int, spark_line().split(".")))
 
 
 def what_to_install(release: str) -> str:

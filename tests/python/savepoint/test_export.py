@@ -10,13 +10,18 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from snapline import spark_line as spark_line_module
 from snapline.errors import IncompatibleState, InvalidConfiguration
 from snapline.savepoint import create_savepoint, export_savepoint, read_state
+from snapline.savepoint.foreign import provider_class
+from snapline.spark_line import has_empty_stores
 
 from ..cases import cases
 from .queries import QUERIES, StatefulQuery
 
 TOP = Path(__file__).parents[3]
+
+later = pytest.mark.skipif(not has_empty_stores(), reason="Spark's own stores can begin empty from 4.2 on")
 # All but Snapline's own.
 NAMES = cases([name for name in QUERIES if name != "keyed-function"], ("aggregation", "join", "transform-with-state"))
 
@@ -47,6 +52,7 @@ def queries(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
     return found
 
 
+@later
 @pytest.mark.whole
 @pytest.mark.parametrize("name", NAMES)
 def test_spark_alone_goes_on(queries: dict[str, tuple[StatefulQuery, int]], name: str) -> None:
@@ -59,6 +65,13 @@ def test_spark_alone_goes_on(queries: dict[str, tuple[StatefulQuery, int]], name
     assert query.state("exported") == query.state("whole")
 
 
+def test_a_line_of_spark_that_cannot_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_line_module, "spark_line", lambda: "4.1")
+    with pytest.raises(InvalidConfiguration, match=r"cannot begin at a later version .*Spark 4\.2 or later"):
+        provider_class("rocksdb")
+
+
+@later
 def test_what_spark_does_not_have_is_named(spark: SparkSession, tmp_path: Path) -> None:
     query = StatefulQuery(spark, tmp_path, "keyed-function")
     query.add_input(range(1))

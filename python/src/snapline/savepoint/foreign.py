@@ -8,6 +8,7 @@ from snapline.errors import IncompatibleState, InvalidConfiguration
 from snapline.savepoint.layout import OperatorLayout
 from snapline.savepoint.matching import RestoredOperator
 from snapline.savepoint.metadata import NATIVE, SavepointMetadata
+from snapline.spark_line import has_empty_stores, spark_line
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 #: By the name on the command line.
@@ -27,6 +28,11 @@ def provider_class(name: str) -> str:
             "Spark's HDFS-backed state store cannot begin at a later version than 0 (it has no loadEmpty), and a "
             "restored query does.",
             "export to rocksdb.",
+        )
+    if not has_empty_stores():
+        raise InvalidConfiguration(
+            f"Spark {spark_line()}'s own stores cannot begin at a later version than 0, as a restored query does.",
+            "export on Spark 4.2 or later, or restore the savepoint.",
         )
     if name not in PROVIDERS:
         raise InvalidConfiguration(f"the provider {name!r} is not known.", f"use {' or '.join(PROVIDERS)}.")
