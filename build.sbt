@@ -9,6 +9,10 @@ Global / concurrentRestrictions := Seq(
   Tags.exclusiveGroup(Tags.Clean)
 )
 
+// Only the jar that people get is handed out: scripts/release puts it into a folder that is laid out as Maven wants it.
+ThisBuild / publish / skip := true
+ThisBuild / publishTo := Some(Resolver.file("release", file("build/release/maven")))
+
 /** Tests stand in tests/jvm, which mirrors jvm. They run one after another, in a JVM and a folder of their own. */
 def room(name: String): Seq[Setting[?]] = Seq(
   scalacOptions ++= Compiler.scala,
@@ -84,7 +88,6 @@ lazy val integration = project
     scalacOptions ++= Compiler.scala,
     javacOptions ++= Compiler.java ++ Seq("-Xlint:-classfile", "-proc:none"), // Byte Buddy has annotations of others
     libraryDependencies ++= Dependencies.integration,
-    publishMavenStyle := false,
     Compile / scalaSource := baseDirectory.value / "src",
     Compile / javaSource := baseDirectory.value / "src",
     target := file("target/integration").getAbsoluteFile,
@@ -119,6 +122,18 @@ lazy val snapline = project
   .aggregate(core, spark)
   .settings(
     name := s"snapline-spark-${SparkLine.line}",
+    publish / skip := false,
+    description := s"Flink's state and checkpoint model for Spark Structured Streaming, for Spark ${SparkLine.line}",
+    licenses := Seq(License.Apache2),
+    // The Scala library is Spark's too.
+    autoScalaLibrary := false,
+    pomIncludeRepository := (_ => false),
+    Compile / packageSrc / mappings :=
+      (core / Compile / packageSrc / mappings).value ++ (spark / Compile / packageSrc / mappings).value,
+    Compile / doc / sources := (core / Compile / doc / sources).value ++ (spark / Compile / doc / sources).value,
+    Compile / doc / dependencyClasspath := (spark / Compile / doc / dependencyClasspath).value,
+    // Links of comments lead to private members and to Spark's own, which have no pages here.
+    Compile / doc / scalacOptions := Seq("-encoding", "utf8", "-no-link-warnings"),
     Compile / packageBin / mappings :=
       (core / Compile / packageBin / mappings).value ++
         (spark / Compile / packageBin / mappings).value :+
@@ -148,7 +163,6 @@ lazy val bench = project
   .dependsOn(spark)
   .settings(
     scalacOptions ++= Compiler.scala,
-    publish / skip := true,
     Compile / unmanagedJars := Attributed.blankSeq(SparkLine.jars),
     Compile / unmanagedSourceDirectories :=
       Seq("null-provider", "checkpoints-tab", "real-time").map(baseDirectory.value / _),
