@@ -13,7 +13,7 @@ from snapline._version import __spark_lines__
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
 from snapline.jar import EXTENSION_CLASS, PLUGIN_CLASS, PROVIDER_CLASS
 from snapline.running import RunningSpark
-from snapline.session import LOCAL_FILES, defaults
+from snapline.session import LOCAL_FILES, RELATIONS_CLASS, defaults
 from snapline.spark_line import spark_line
 
 from .test_jar import make_jar
@@ -125,7 +125,6 @@ def test_backend_and_storage_are_passed_on(builder: SparkSession.Builder) -> Non
         (PROVIDER, "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"),
         ("spark.snapline.snapshot.threads", "-1"),
         ("spark.snapline.unheard", "1"),
-        ("spark.remote", "sc://localhost"),
         ("spark.jars", "/old/snapline-spark-4.2_2.13-0.0.1.jar"),
     ],
 )
@@ -136,33 +135,56 @@ def test_what_does_not_fit_is_refused(builder: SparkSession.Builder, name: str, 
 
 
 @pytest.mark.parametrize(
-    ("options", "environment", "told"),
+    ("options", "environment"),
     [
-        ({"spark.api.mode": "connect"}, {}, "spark.api.mode is connect"),
-        ({"spark.api.mode": "Connect"}, {}, "spark.api.mode is connect"),
-        ({}, {"SPARK_API_MODE": "connect"}, "SPARK_API_MODE is connect"),
-        ({}, {"SPARK_REMOTE": "sc://server/;token=hush"}, "SPARK_REMOTE is set"),
-        ({"spark.api.mode": "classic"}, {"SPARK_REMOTE": "sc://server/;token=hush"}, "SPARK_REMOTE is set"),
-        ({}, {"SPARK_CONNECT_MODE_ENABLED": "1"}, "SPARK_CONNECT_MODE_ENABLED is set"),
-        ({}, {"SPARK_CONNECT_MODE": "1"}, "by default here"),
+        ({"spark.remote": "sc://server"}, {}),
+        ({}, {"SPARK_REMOTE": "sc://server/;token=hush"}),
+        ({"spark.api.mode": "classic"}, {"SPARK_REMOTE": "sc://server/;token=hush"}),
+        ({}, {"SPARK_CONNECT_MODE_ENABLED": "1"}),
     ],
 )
-def test_every_way_to_spark_connect_is_refused(
+def test_a_server_has_its_jar_itself(
     builder: SparkSession.Builder,
     monkeypatch: pytest.MonkeyPatch,
     options: dict[str, str],
     environment: dict[str, str],
-    told: str,
 ) -> None:
     for name, value in options.items():
         builder.config(name, value)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(InvalidConfiguration, match="makes a Spark Connect session") as refusal:
-        snapline.configure(builder)
-    assert told in refusal.value.found
-    assert "hush" not in str(refusal.value)
-    assert builder._options == options
+    snapline.configure(builder)
+    assert builder._options == {**options, PROVIDER: PROVIDER_CLASS}
+
+
+@pytest.mark.parametrize(
+    ("options", "environment"),
+    [
+        ({"spark.remote": "local[2]"}, {}),
+        ({"spark.api.mode": "connect"}, {}),
+        ({"spark.api.mode": "Connect", "spark.master": "local[1]"}, {}),
+        ({}, {"SPARK_API_MODE": "connect"}),
+        ({}, {"SPARK_CONNECT_MODE": "1"}),
+        ({}, {"SPARK_REMOTE": "local"}),
+    ],
+)
+def test_a_server_that_pyspark_starts_gets_it(
+    builder: SparkSession.Builder,
+    monkeypatch: pytest.MonkeyPatch,
+    the_jar: Path,
+    options: dict[str, str],
+    environment: dict[str, str],
+) -> None:
+    for name, value in options.items():
+        builder.config(name, value)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    builder.config("spark.connect.extensions.relation.classes", "other.Relations")
+    found = snapline.configure(builder)._options
+    assert found["spark.jars"] == str(the_jar)
+    assert found["spark.connect.extensions.relation.classes"] == f"other.Relations,{RELATIONS_CLASS}"
+    assert found["spark.sql.extensions"].endswith("SnaplineExtension")
+    assert "spark.plugins" not in found
 
 
 def test_classic_where_connect_is_the_default_is_not_refused(

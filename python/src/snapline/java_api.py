@@ -81,6 +81,11 @@ def java_folder_names(session: SparkSession) -> Any:
     return _object(session, "io.snapline.storage.FolderNames")
 
 
+def is_connect(given: object) -> bool:
+    """Whether a session, DataFrame or writer is of Spark Connect, and has no JVM behind it here."""
+    return type(given).__module__.startswith("pyspark.sql.connect")
+
+
 def check_classic(given: object, what: str) -> None:
     """Refuses what is of Spark Connect: there is no JVM behind it here.
 
@@ -91,10 +96,11 @@ def check_classic(given: object, what: str) -> None:
     Raises:
         InvalidConfiguration: it is of Spark Connect.
     """
-    if type(given).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(given):
         raise InvalidConfiguration(
             f"{what} of Spark Connect, whose plans are made on the server.",
-            "use a classic session: SparkSession.builder without remote().",
+            "use a classic session: SparkSession.builder without remote(). Functions and plain writeStream.start() run on "
+            "Spark Connect.",
         )
 
 

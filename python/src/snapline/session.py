@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,11 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 JARS = "spark.jars"
 EXTENSIONS = "spark.sql.extensions"
 PLUGINS = "spark.plugins"
+#: Of a Spark Connect server: what plans relations that Spark does not know.
+RELATIONS = "spark.connect.extensions.relation.classes"
+RELATIONS_CLASS = "org.apache.spark.sql.connect.snapline.FunctionRelations"
+ANY_SERVER = "sc://"
+PYTHON = "spark.pyspark.python"
 LOCAL_FILES = "spark.hadoop.fs.AbstractFileSystem.file.impl"
 LOCAL_FILES_CLASS = "io.snapline.storage.LocalFs"
 SHUFFLE_WAIT = "spark.shuffle.streaming.networkBufferMaxWaitTimeMs"
@@ -39,8 +45,12 @@ def configure(
     Jars, extensions and plugins named elsewhere stay: by the builder, PYSPARK_SUBMIT_ARGS, spark-defaults.conf or
     spark-submit.
 
+    A Spark Connect server has jar, extension and plugin itself: with the address of one (``sc://``) only the provider and
+    the state backend are set, which each session has its own of. With ``remote("local[2]")`` pyspark starts a server in
+    this process, which gets them too; it has no plugin.
+
     Args:
-        builder: the builder of a classic session that is still to be made.
+        builder: the builder of a session that is still to be made.
         state_backend: the place of working state, alone or with other settings of the stores. Settings of the builder
             under ``spark.snapline.`` are checked too.
         checkpoint_storage: the place where state is kept; None: files, if nothing else is set.
@@ -50,7 +60,7 @@ def configure(
 
     Raises:
         InvalidConfiguration: a setting is out of its range or names another provider; or Spark runs already without the
-            jar; or the builder or the environment asks for Spark Connect.
+            jar.
         WrongSparkVersion: package, jar and pyspark do not belong together.
     """
     options: dict[str, str] = builder._options
@@ -58,8 +68,12 @@ def configure(
     check_pyspark()
     jar = checked_jar()
     _check_options(options)
-    running = RunningSpark.find()
-    if running is None:
+    address = _connect_address(options, os.environ)
+    running = RunningSpark.find() if address is None else None
+    if address is not None:
+        if not address.startswith(ANY_SERVER):
+            _configure_server(builder, jar.path)
+    elif running is None:
         launch = read_launch()
         _check_command_jars(launch, jar.path)
         _append(builder, JARS, str(jar.path), options.get(JARS, launch.conf.get(JARS)))
@@ -91,7 +105,6 @@ def check_pyspark() -> str:
 
 
 def _check_options(options: Mapping[str, str]) -> None:
-    _check_classic(options, os.environ)
     provider = options.get(PROVIDER, PROVIDER_CLASS)
     if provider != PROVIDER_CLASS:
         raise InvalidConfiguration(
@@ -101,26 +114,35 @@ def _check_options(options: Mapping[str, str]) -> None:
     check_settings(options)
 
 
-def _check_classic(options: Mapping[str, str], environ: Mapping[str, str]) -> None:
-    """By all the ways in which pyspark's getOrCreate() is told to make a session of Spark Connect."""
+def _connect_address(options: Mapping[str, str], environ: Mapping[str, str]) -> str | None:
+    """The address of a Spark Connect server, or the master of one that pyspark starts; None for a classic session.
+
+    By all the ways in which pyspark's getOrCreate() is told.
+    """
     from pyspark.util import default_api_mode
 
-    name = "spark.api.mode" if "spark.api.mode" in options else "SPARK_API_MODE"
+    remote = options.get("spark.remote", environ.get("SPARK_REMOTE"))
+    if remote is not None:
+        return remote
     mode = options.get("spark.api.mode", environ.get("SPARK_API_MODE", "")).lower()
-    told = [f"the builder sets {option}" for option in ("spark.remote",) if option in options]
-    # Not their values: the address of a server may hold a token.
-    told += [f"{variable} is set" for variable in ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED") if variable in environ]
-    if mode == "connect":
-        told.append(f"{name} is connect")
-    elif mode != "classic" and default_api_mode() == "connect":
-        told.append("pyspark makes such sessions by default here")
-    if told:
-        raise InvalidConfiguration(
-            f"the builder makes a Spark Connect session ({', '.join(told)}): jar, extension and provider belong to its "
-            "server.",
-            "unset that and set spark.api.mode to classic for keyed functions, which Spark Connect cannot run; for "
-            "state stores alone start the server with the jar (--jars, --conf), and leave configure() out here.",
-        )
+    if mode == "connect" or (mode != "classic" and default_api_mode() == "connect"):
+        return options.get("spark.master", environ.get("MASTER", "local"))
+    # The process has such a session.
+    return ANY_SERVER if "SPARK_CONNECT_MODE_ENABLED" in environ else None
+
+
+def _configure_server(builder: SparkSession.Builder, jar: Path) -> None:
+    """That pyspark starts in this process. It sets the plugins itself: there is no Checkpoints tab, and no interval."""
+    launch = read_launch()
+    options: dict[str, str] = builder._options
+    _check_command_jars(launch, jar)
+    _append(builder, JARS, str(jar), options.get(JARS, launch.conf.get(JARS)))
+    _append(builder, EXTENSIONS, EXTENSION_CLASS, options.get(EXTENSIONS, launch.conf.get(EXTENSIONS)))
+    _append(builder, RELATIONS, RELATIONS_CLASS, options.get(RELATIONS, launch.conf.get(RELATIONS)))
+    _set_defaults(builder, launch.conf.get)
+    # Workers of a server get the first Python of the path otherwise.
+    if "PYSPARK_PYTHON" not in os.environ and PYTHON not in options and launch.conf.get(PYTHON) is None:
+        builder.config(PYTHON, sys.executable)
 
 
 def _check_command_jars(launch: Launch, jar: Path) -> None:

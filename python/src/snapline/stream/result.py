@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from snapline.errors import InvalidConfiguration
 from snapline.jar import EXTENSION_CLASS
-from snapline.java_api import coded_errors, java_functions
+from snapline.java_api import coded_errors, is_connect, java_functions
 from snapline.session import EXTENSIONS
 from snapline.stream.broadcasting import BroadcastStream
 from snapline.stream.initial_state import InitialState
@@ -38,6 +38,8 @@ def plan_frame(
         InvalidConfiguration: the session has no extension of Snapline, or function and stream do not fit.
         WrongSparkVersion: Spark runs without the jar.
     """
+    if is_connect(frame):
+        return _connected(frame, keys, order, plan, broadcast, initial)
     session = frame.sparkSession
     api = java_functions(session)
     if not api.isPlannedBy(session._jsparkSession):
@@ -56,6 +58,24 @@ def plan_frame(
             return DataFrame(api.plan(frame._jdf, list(keys), list(order), *told), session)
         rules, rules_order = broadcast.df._jdf, list(broadcast.input.order)
         return DataFrame(api.connect(frame._jdf, list(keys), list(order), rules, rules_order, *told), session)
+
+
+def _connected(
+    frame: DataFrame,
+    keys: Sequence[str],
+    order: Sequence[str],
+    plan: ProcessPlan,
+    broadcast: BroadcastStream | None,
+    initial: InitialState | None,
+) -> DataFrame:
+    from snapline.stream.connect_relation import SecondInput, connect_frame
+
+    second = None
+    if broadcast is not None:
+        second = SecondInput("connect", broadcast.df, broadcast.input.order)
+    elif initial is not None:
+        second = SecondInput("begin", initial.df, initial.keys, initial.plan)
+    return connect_frame(frame, keys, order, plan, second)
 
 
 def _told(session: SparkSession, plan: ProcessPlan) -> tuple[Any, str]:

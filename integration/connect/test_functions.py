@@ -1,0 +1,153 @@
+"""Functions of a client of Spark Connect do what they do in a classic session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+
+import snapline
+from snapline import KeyedProcessFunction, ValueStateDescriptor, main_output, side_output
+from snapline.errors import InvalidConfiguration, WrongSparkVersion
+from tests.python.conformance import functions, windows
+from tests.python.conformance.runs import Result, by_key, in_harness, plain, planned, tags_of
+from tests.python.conformance.scenario import Scenario
+from tests.python.conformance.scenarios import SCENARIOS
+
+# Workers cannot import the tests.
+cloudpickle.register_pickle_by_value(functions)
+cloudpickle.register_pickle_by_value(windows)
+
+
+class Sum(KeyedProcessFunction):
+    def open(self, ctx: Any) -> None:
+        self.total = ctx.get_state(ValueStateDescriptor("total", "long"))
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[Any]:
+        total = (self.total.value() or 0) + row.v
+        self.total.update(total)
+        yield row.k, total
+
+
+def rows_of(spark: SparkSession) -> DataFrame:
+    return spark.range(100).selectExpr("id % 3 AS k", "id AS v")
+
+
+def test_a_bounded_table(spark: SparkSession) -> None:
+    totals = snapline.key_by(rows_of(spark), "k").order_by("v").process(Sum(), "k long, total long")
+    newest = {row.k: row.total for row in totals.groupBy("k").max("total").toDF("k", "total").collect()}
+    assert newest == {k: sum(range(k, 100, 3)) for k in range(3)}
+
+
+def test_it_goes_on_as_any_data_frame(spark: SparkSession) -> None:
+    totals = snapline.key_by(rows_of(spark), "k").process(Sum(), "k long, total long")
+    assert totals.columns == ["k", "total"]
+    assert totals.where(totals["total"] < 0).count() == 0
+    again = snapline.key_by(totals.selectExpr("k", "total AS v"), "k").process(Sum(), "k long, total long")
+    assert again.count() == 100
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_as_the_harness(scenario: Scenario, spark: SparkSession, tmp_path: Path) -> None:
+    expected, expected_sides = in_harness(scenario)
+    found, found_sides = on_connect(scenario, spark, tmp_path)
+    assert found == expected
+    assert found_sides == expected_sides
+
+
+def on_connect(scenario: Scenario, spark: SparkSession, folder: Path) -> tuple[Result, dict[str, list[Any]]]:
+    """As in a classic session; but what a sink keeps, it keeps in files: its function runs beside the server."""
+    for name, value in scenario.bounds:
+        spark.conf.set(f"spark.snapline.python.{name}", value)
+    source, rules, kept = folder / "source", folder / "rules", folder / "kept"
+    for each in (source, rules, kept):
+        each.mkdir()
+    frame = spark.readStream.schema(scenario.schema).parquet(str(source))
+    if scenario.event_time is not None:
+        frame = frame.withWatermark(scenario.event_time, f"{int(scenario.delay / timedelta(seconds=1))} seconds")
+    result = planned(scenario, frame, rules, spark)
+    place = str(kept)
+
+    def keep(batch: DataFrame, number: int) -> None:
+        batch.write.parquet(f"{place}/{number:04}")
+
+    writer = result.writeStream.outputMode("update").option("checkpointLocation", str(folder / "checkpoint"))
+    query, results, seen = None, [], 0
+    sides: dict[str, list[Any]] = {tag: [] for tag in tags_of(scenario)}
+    try:
+        for batch, broadcast in zip_longest(scenario.batches, scenario.broadcasts, fillvalue=()):
+            spark.createDataFrame(batch, scenario.schema).coalesce(1).write.mode("append").parquet(str(source))
+            if scenario.broadcast is not None and broadcast:
+                more = spark.createDataFrame(broadcast, scenario.broadcast.schema)
+                more.repartition(3).write.mode("append").parquet(str(rules))
+            query = writer.foreachBatch(keep).start() if query is None else query
+            query.processAllAvailable()
+            new = sorted(kept.iterdir())[seen:]
+            seen += len(new)
+            batches = [spark.read.parquet(str(each)) for each in new]
+            results.append(by_key([row for each in batches for row in main_output(each).collect()]))
+            for tag, into in sides.items():
+                into.extend(plain(tuple(row)) for each in batches for row in side_output(each, tag).collect())
+            if scenario.restart:
+                query.stop()
+                query = None
+    finally:
+        if query is not None:
+            query.stop()
+        for name, _ in scenario.bounds:
+            spark.conf.unset(f"spark.snapline.python.{name}")
+    return results, {tag: sorted(found) for tag, found in sides.items()}
+
+
+def test_an_initial_state(spark: SparkSession) -> None:
+    class Begins(Sum):
+        def process_initial_state(self, row: Any, ctx: Any) -> None:
+            self.total.update(row.total)
+
+    begins = spark.createDataFrame([(0, 1000)], "k long, total long")
+    keyed = snapline.key_by(rows_of(spark), "k").order_by("v")
+    found = keyed.process(Begins(), "k long, total long", initial_state=snapline.key_by(begins, "k"))
+    assert found.where("k = 0").agg({"total": "max"}).collect()[0][0] == 1000 + sum(range(0, 100, 3))
+
+
+def test_errors_come_from_the_call(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    keyed = snapline.key_by(rows_of(spark), "k")
+    with pytest.raises(InvalidConfiguration, match="key_by by nothing, which is no column"):
+        snapline.key_by(rows_of(spark), "nothing")
+    late = spark.readStream.format("rate").load().selectExpr("value AS k", "value AS v", "timestamp AS t")
+    with pytest.raises(InvalidConfiguration, match="no row would ever be late"):
+        snapline.key_by(late, "k").process(Sum(), "k long, total long", late_output="late", event_time="t")
+    relation = "snapline.stream.connect_relation"
+    monkeypatch.setattr(f"{relation}.__version__", "0.0.1")
+    with pytest.raises(WrongSparkVersion, match=r"The client has Snapline 0\.0\.1"):
+        keyed.process(Sum(), "k long, total long")
+
+
+def test_a_query_has_durable_batches_and_no_supervision(spark: SparkSession, tmp_path: Path) -> None:
+    ticks = spark.readStream.format("rate").load().selectExpr("value % 3 AS k", "value AS v")
+    totals = snapline.key_by(ticks, "k").process(Sum(), "k long, total long")
+    writer = totals.writeStream.outputMode("update").format("noop").option("checkpointLocation", str(tmp_path / "c"))
+    with pytest.raises(InvalidConfiguration, match="start of a query of Spark Connect"):
+        snapline.start(writer)
+    query = writer.trigger(availableNow=False, processingTime="0 seconds").start()
+    try:
+        query.processAllAvailable()
+        (state,) = query.lastProgress["stateOperators"]
+        assert "snaplineChangelogBytes" in state["customMetrics"]
+    finally:
+        query.stop()
+
+
+def test_a_server_without_snapline_is_named(plain_server: str) -> None:
+    session = SparkSession.builder.remote(plain_server).create()
+    try:
+        with pytest.raises(InvalidConfiguration, match="knows no functions of Snapline"):
+            snapline.key_by(rows_of(session), "k").process(Sum(), "k long, total long")
+    finally:
+        session.stop()

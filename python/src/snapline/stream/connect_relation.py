@@ -1,0 +1,107 @@
+"""Functions of a DataFrame of Spark Connect: a relation that the server's plug-in makes a plan of
+(docs/notes/023-connect.md). Imported only where such a DataFrame is given: it needs what Spark Connect needs."""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql.connect.dataframe import DataFrame
+from pyspark.sql.connect.plan import LogicalPlan
+
+from snapline._version import __version__
+from snapline.errors import InvalidConfiguration
+from snapline.java_api import coded_errors
+from snapline.session import RELATIONS, RELATIONS_CLASS
+from snapline.stream.planning import ProcessPlan
+from snapline.worker.entry import Entry, RawInput, RawOutput
+
+#: The message's type, which the jar knows.
+TYPE_URL = "type.googleapis.com/snapline.Function"
+
+
+@dataclass(frozen=True)
+class SecondInput:
+    """A broadcast stream (``call`` is ``connect``) or an initial state (``begin``).
+
+    Attributes:
+        columns: the order of the former's rows, or the keys of the latter.
+        plan: the function that makes the initial state.
+    """
+
+    call: str
+    frame: Any
+    columns: Sequence[str]
+    plan: ProcessPlan | None = None
+
+
+class FunctionRelation(LogicalPlan):
+    """What a client sends for the call of a function."""
+
+    def __init__(
+        self, rows: LogicalPlan, keys: Sequence[str], order: Sequence[str], plan: ProcessPlan, second: SecondInput | None
+    ) -> None:
+        super().__init__(rows)
+        self._rows = rows
+        self._second = second
+        self._functions = [_pickled(each) for each in (plan, second and second.plan) if each is not None]
+        self._header = {
+            "version": __version__,
+            "call": "plan" if second is None else second.call,
+            "keys": list(keys),
+            "order": list(order),
+            "columns": [] if second is None else list(second.columns),
+            "output": plan.result.json(),
+            "spec": json.dumps(plan.spec_json()),
+            "python": "{}.{}".format(*sys.version_info),
+        }
+        if second is not None and second.plan is not None:
+            self._header["initial_spec"] = json.dumps(second.plan.spec_json())
+
+    def plan(self, session: Any) -> Any:
+        relation = self._create_proto_relation()
+        relation.extension.type_url = TYPE_URL
+        relation.extension.value = self._value(session)
+        return relation
+
+    def _value(self, session: Any) -> bytes:
+        frames = [self._rows] if self._second is None else [self._rows, self._second.frame._plan]
+        inputs = [frame.plan(session).SerializeToString() for frame in frames]
+        lengths = {"inputs": [*map(len, inputs)], "functions": [*map(len, self._functions)]}
+        header = json.dumps({**self._header, **lengths}).encode()
+        return b"".join([struct.pack(">i", len(header)), header, *inputs, *self._functions])
+
+
+def connect_frame(
+    rows: Any, keys: Sequence[str], order: Sequence[str], plan: ProcessPlan, second: SecondInput | None
+) -> DataFrame:
+    """The result, as far as the server agrees.
+
+    Raises:
+        InvalidConfiguration: the server has no Snapline, or function and stream do not fit.
+        WrongSparkVersion: the server has another version of it.
+    """
+    result = DataFrame(FunctionRelation(rows._plan, keys, order, plan, second), rows.sparkSession)
+    try:
+        # A plan is made when it is needed; what is wrong with this one is to be said here.
+        with coded_errors():
+            result.schema  # noqa: B018
+    except PySparkException as e:
+        if "handler" not in str(e).lower():
+            raise
+        raise InvalidConfiguration(
+            f"the Spark Connect server knows no functions of Snapline: {RELATIONS} does not name {RELATIONS_CLASS}.",
+            "start the server with Snapline's jar and that setting: docs/spark-connect.md.",
+        ) from e
+    return result
+
+
+def _pickled(plan: ProcessPlan) -> bytes:
+    """As Spark's workers take a function: with a profiler, which there is none of, and what reads and writes."""
+    return bytes(CloudPickleSerializer().dumps((Entry(plan.job), None, RawInput(), RawOutput())))
