@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import zip_longest
@@ -23,6 +24,7 @@ from tests.python.conformance.scenarios import SCENARIOS
 # Workers cannot import the tests.
 cloudpickle.register_pickle_by_value(functions)
 cloudpickle.register_pickle_by_value(windows)
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 class Sum(KeyedProcessFunction):
@@ -116,38 +118,43 @@ def test_an_initial_state(spark: SparkSession) -> None:
     assert found.where("k = 0").agg({"total": "max"}).collect()[0][0] == 1000 + sum(range(0, 100, 3))
 
 
-def test_errors_come_from_the_call(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    keyed = snapline.key_by(rows_of(spark), "k")
+def test_errors_come_from_the_call(spark: SparkSession) -> None:
     with pytest.raises(InvalidConfiguration, match="key_by by nothing, which is no column"):
         snapline.key_by(rows_of(spark), "nothing")
     late = spark.readStream.format("rate").load().selectExpr("value AS k", "value AS v", "timestamp AS t")
     with pytest.raises(InvalidConfiguration, match="no row would ever be late"):
         snapline.key_by(late, "k").process(Sum(), "k long, total long", late_output="late", event_time="t")
-    relation = "snapline.stream.connect_relation"
-    monkeypatch.setattr(f"{relation}.__version__", "0.0.1")
-    with pytest.raises(WrongSparkVersion, match=r"The client has Snapline 0\.0\.1"):
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error", "text"),
+    [
+        ("__version__", "0.0.1", WrongSparkVersion, r"The client has Snapline 0\.0\.1"),
+        # As a server answers that has no plug-in for it.
+        ("TYPE_URL", "type.googleapis.com/snapline.Unknown", InvalidConfiguration, "knows no functions of Snapline"),
+    ],
+)
+def test_a_server_that_has_not_the_same_snapline(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, name: str, value: str, error: type[Exception], text: str
+) -> None:
+    monkeypatch.setattr(f"snapline.stream.connect_relation.{name}", value)
+    keyed = snapline.key_by(rows_of(spark), "k")
+    with pytest.raises(error, match=text):
         keyed.process(Sum(), "k long, total long")
 
 
 def test_a_query_has_durable_batches_and_no_supervision(spark: SparkSession, tmp_path: Path) -> None:
-    ticks = spark.readStream.format("rate").load().selectExpr("value % 3 AS k", "value AS v")
-    totals = snapline.key_by(ticks, "k").process(Sum(), "k long, total long")
+    rows_of(spark).write.parquet(str(tmp_path / "rows"))
+    rows = spark.readStream.schema("k long, v long").parquet(str(tmp_path / "rows"))
+    totals = snapline.key_by(rows, "k").process(Sum(), "k long, total long")
     writer = totals.writeStream.outputMode("update").format("noop").option("checkpointLocation", str(tmp_path / "c"))
     with pytest.raises(InvalidConfiguration, match="start of a query of Spark Connect"):
         snapline.start(writer)
-    query = writer.trigger(availableNow=False, processingTime="0 seconds").start()
+    query = writer.start()
     try:
         query.processAllAvailable()
         (state,) = query.lastProgress["stateOperators"]
         assert "snaplineChangelogBytes" in state["customMetrics"]
     finally:
         query.stop()
-
-
-def test_a_server_without_snapline_is_named(plain_server: str) -> None:
-    session = SparkSession.builder.remote(plain_server).create()
-    try:
-        with pytest.raises(InvalidConfiguration, match="knows no functions of Snapline"):
-            snapline.key_by(rows_of(session), "k").process(Sum(), "k long, total long")
-    finally:
-        session.stop()
+    assert list((tmp_path / "c" / "state").rglob("*.changelog"))

@@ -99,8 +99,8 @@ def check_classic(given: object, what: str) -> None:
     if is_connect(given):
         raise InvalidConfiguration(
             f"{what} of Spark Connect, whose plans are made on the server.",
-            "use a classic session: SparkSession.builder without remote(). Functions and plain writeStream.start() run on "
-            "Spark Connect.",
+            "use a classic session: SparkSession.builder without remote(). On Spark Connect there are functions, and "
+            "writeStream.start().",
         )
 
 

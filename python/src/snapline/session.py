@@ -45,9 +45,9 @@ def configure(
     Jars, extensions and plugins named elsewhere stay: by the builder, PYSPARK_SUBMIT_ARGS, spark-defaults.conf or
     spark-submit.
 
-    A Spark Connect server has jar, extension and plugin itself: with the address of one (``sc://``) only the provider and
-    the state backend are set, which each session has its own of. With ``remote("local[2]")`` pyspark starts a server in
-    this process, which gets them too; it has no plugin.
+    A Spark Connect server has jar, extension and plugin itself: with the address of one (``sc://``) only the provider
+    and the state backend are set, which are the session's. With ``remote("local[2]")`` pyspark starts a server in this
+    process, which gets jar and extension too.
 
     Args:
         builder: the builder of a session that is still to be made.

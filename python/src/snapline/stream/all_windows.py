@@ -32,7 +32,7 @@ def window_all(df: DataFrame, assigner: WindowAssigner[Any], *, event_time: str 
         assigner: as of ``KeyedStream.window``; so is ``event_time``.
 
     Raises:
-        InvalidConfiguration: it is no DataFrame of classic Spark, or no assigner, or windows go by a time that rows
+        InvalidConfiguration: it is no DataFrame of Spark, or no assigner, or windows go by a time that rows
             do not have.
     """
     frame = check_frame(df, "window_all")

@@ -62,7 +62,7 @@ def broadcast(df: DataFrame, *descriptors: MapStateDescriptor, order_by: str | S
         order_by: columns of the DataFrame.
 
     Raises:
-        InvalidConfiguration: it is no DataFrame of classic Spark, there is no descriptor or one that cannot be, or
+        InvalidConfiguration: it is no DataFrame of Spark, there is no descriptor or one that cannot be, or
             there is no such column.
     """
     frame = check_frame(df, "broadcast")

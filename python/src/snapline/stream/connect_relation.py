@@ -45,7 +45,12 @@ class FunctionRelation(LogicalPlan):
     """What a client sends for the call of a function."""
 
     def __init__(
-        self, rows: LogicalPlan, keys: Sequence[str], order: Sequence[str], plan: ProcessPlan, second: SecondInput | None
+        self,
+        rows: LogicalPlan,
+        keys: Sequence[str],
+        order: Sequence[str],
+        plan: ProcessPlan,
+        second: SecondInput | None,
     ) -> None:
         super().__init__(rows)
         self._rows = rows

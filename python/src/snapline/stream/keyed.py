@@ -34,7 +34,7 @@ def key_by(df: DataFrame, *cols: str) -> KeyedStream:
     """Groups the rows of a DataFrame, streaming or not, by columns, for functions with state.
 
     Raises:
-        InvalidConfiguration: it is no DataFrame of classic Spark, or there is no such column.
+        InvalidConfiguration: it is no DataFrame of Spark, or there is no such column.
     """
     frame = check_frame(df)
     if not cols:

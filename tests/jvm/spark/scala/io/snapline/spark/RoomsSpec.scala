@@ -39,6 +39,7 @@ class RoomsSpec extends AnyFunSuite {
     "io.snapline.spark.operator.channel",
     "io.snapline.spark.operator.task",
     "org.apache.spark.sql.execution.python.snapline",
+    "org.apache.spark.sql.connect.snapline",
     "org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.snapline",
     "org.apache.spark.sql.execution.streaming.snapline",
     "io.snapline.spark.coordinator",

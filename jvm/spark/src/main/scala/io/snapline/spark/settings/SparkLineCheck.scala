@@ -9,7 +9,7 @@ import io.snapline.error.WrongSparkVersion
 /** Refuses to run on a Spark whose private interfaces are not the ones this jar was compiled against. Asked first
   * wherever Spark enters: what comes after it may not even link.
   */
-private[spark] object SparkLineCheck {
+object SparkLineCheck {
   private val properties: Properties = {
     val properties = new Properties
     val stream = getClass.getClassLoader.getResourceAsStream("snapline/version.properties")
