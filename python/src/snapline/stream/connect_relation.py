@@ -55,7 +55,8 @@ class FunctionRelation(LogicalPlan):
         super().__init__(rows)
         self._rows = rows
         self._second = second
-        self._functions = [_pickled(each) for each in (plan, second and second.plan) if each is not None]
+        initial = None if second is None else second.plan
+        self._functions = [_pickled(each) for each in (plan, initial) if each is not None]
         self._header = {
             "version": __version__,
             "call": "plan" if second is None else second.call,
@@ -66,8 +67,8 @@ class FunctionRelation(LogicalPlan):
             "spec": json.dumps(plan.spec_json()),
             "python": "{}.{}".format(*sys.version_info),
         }
-        if second is not None and second.plan is not None:
-            self._header["initial_spec"] = json.dumps(second.plan.spec_json())
+        if initial is not None:
+            self._header["initial_spec"] = json.dumps(initial.spec_json())
 
     def plan(self, session: Any) -> Any:
         relation = self._create_proto_relation()
@@ -109,4 +110,5 @@ def connect_frame(
 
 def _pickled(plan: ProcessPlan) -> bytes:
     """As Spark's workers take a function: with a profiler, which there is none of, and what reads and writes."""
-    return bytes(CloudPickleSerializer().dumps((Entry(plan.job), None, RawInput(), RawOutput())))
+    pickler: Any = CloudPickleSerializer()
+    return bytes(pickler.dumps((Entry(plan.job), None, RawInput(), RawOutput())))
