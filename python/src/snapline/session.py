@@ -24,7 +24,7 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 JARS = "spark.jars"
 EXTENSIONS = "spark.sql.extensions"
 PLUGINS = "spark.plugins"
-#: Of a Spark Connect server: what plans relations that Spark does not know.
+#: A Spark Connect server finds there the plug-ins for relations that Spark does not know.
 RELATIONS = "spark.connect.extensions.relation.classes"
 RELATIONS_CLASS = "org.apache.spark.sql.connect.snapline.FunctionRelations"
 ANY_SERVER = "sc://"

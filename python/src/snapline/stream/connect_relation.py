@@ -42,7 +42,7 @@ class SecondInput:
 
 
 class FunctionRelation(LogicalPlan):
-    """What a client sends for the call of a function."""
+    """The call of a function, as a client sends it."""
 
     def __init__(
         self,

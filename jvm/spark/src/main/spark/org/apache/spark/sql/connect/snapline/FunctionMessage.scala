@@ -16,13 +16,13 @@ import io.snapline.spark.settings.SparkLineCheck
   * @param call
   *   `plan`, `connect` or `begin`, as the functions of `KeyedProcessApi`
   * @param columns
-  *   of the second input: the order of a broadcast stream's rows, or the keys of the initial state
+  *   the order of a broadcast stream's rows, or the keys of the initial state
   * @param output
   *   the schema of the result, in JSON
   * @param spec
-  *   of the function, in JSON
+  *   all that the operator has to know of the function, in JSON
   * @param initialSpec
-  *   of the function that makes the initial state, in JSON
+  *   the same of the function that makes the initial state
   * @param python
   *   the client's version of Python, which the workers have to have
   * @param inputs
