@@ -51,14 +51,16 @@ private[snapline] object FunctionMessage {
   /** A header in JSON, and then what it has the lengths of; before the header is its own. */
   def parse(value: Array[Byte]): FunctionMessage = {
     val bytes = ByteBuffer.wrap(value)
+    // A length comes from the client, too: no memory is taken for what is not there.
     def next(length: Int): Array[Byte] = {
+      if (length < 0 || length > bytes.remaining) throw damaged(s"a part of $length bytes, of ${bytes.remaining}")
       val part = new Array[Byte](length)
       bytes.get(part)
       part
     }
     val header =
       try JsonMethods.parse(new String(next(bytes.getInt), UTF_8))
-      catch { case NonFatal(e) => throw new InternalError(s"A client sent no function of Snapline: ${e.getMessage}") }
+      catch { case NonFatal(e) => throw damaged(e.toString) }
     checkVersion(header)
     def texts(name: String) = (header \ name).extract[Seq[String]]
     def parts(name: String) = (header \ name).extract[Seq[Int]].map(next)
@@ -75,6 +77,8 @@ private[snapline] object FunctionMessage {
       functions = parts("functions")
     )
   }
+
+  private def damaged(how: String) = new InternalError(s"A client sent no function of Snapline: $how.")
 
   /** The rest of the header may be another in another version. */
   private def checkVersion(header: JValue): Unit = {
