@@ -185,6 +185,7 @@ def test_a_server_that_pyspark_starts_gets_it(
     assert found["spark.connect.extensions.relation.classes"] == f"other.Relations,{RELATIONS_CLASS}"
     assert found["spark.sql.extensions"].endswith("SnaplineExtension")
     assert "spark.plugins" not in found
+    assert found["spark.plugins.defaultList"] == PLUGIN_CLASS
 
 
 def test_classic_where_connect_is_the_default_is_not_refused(

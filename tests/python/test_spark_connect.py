@@ -19,7 +19,6 @@ def of_connect(module: str) -> Any:
 
 
 CALLS: dict[str, Callable[[Path], object]] = {
-    "key_by": lambda folder: snapline.key_by(of_connect("dataframe"), "k"),
     "start": lambda folder: snapline.start(of_connect("streaming.readwriter")),
     "exactly_once": lambda folder: snapline.exactly_once(of_connect("streaming.readwriter")),
     "once": lambda folder: snapline.once(of_connect("session"), str(folder)),

@@ -24,6 +24,8 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 JARS = "spark.jars"
 EXTENSIONS = "spark.sql.extensions"
 PLUGINS = "spark.plugins"
+#: Spark takes these beside the former.
+MORE_PLUGINS = "spark.plugins.defaultList"
 #: A Spark Connect server finds there the plug-ins for relations that Spark does not know.
 RELATIONS = "spark.connect.extensions.relation.classes"
 RELATIONS_CLASS = "org.apache.spark.sql.connect.snapline.FunctionRelations"
@@ -47,7 +49,7 @@ def configure(
 
     A Spark Connect server has jar, extension and plugin itself: with the address of one (``sc://``) only the provider
     and the state backend are set, which are the session's. With ``remote("local[2]")`` pyspark starts a server in this
-    process, which gets jar and extension too.
+    process, which gets all of it.
 
     Args:
         builder: the builder of a session that is still to be made.
@@ -132,12 +134,13 @@ def _connect_address(options: Mapping[str, str], environ: Mapping[str, str]) -> 
 
 
 def _configure_server(builder: SparkSession.Builder, jar: Path) -> None:
-    """That pyspark starts in this process. It sets the plugins itself: there is no Checkpoints tab, and no interval."""
+    """That pyspark starts in this process. It sets ``spark.plugins`` itself, whatever the builder says."""
     launch = read_launch()
     options: dict[str, str] = builder._options
     _check_command_jars(launch, jar)
     _append(builder, JARS, str(jar), options.get(JARS, launch.conf.get(JARS)))
     _append(builder, EXTENSIONS, EXTENSION_CLASS, options.get(EXTENSIONS, launch.conf.get(EXTENSIONS)))
+    _append(builder, MORE_PLUGINS, PLUGIN_CLASS, options.get(MORE_PLUGINS, launch.conf.get(MORE_PLUGINS)))
     _append(builder, RELATIONS, RELATIONS_CLASS, options.get(RELATIONS, launch.conf.get(RELATIONS)))
     _set_defaults(builder, launch.conf.get)
     # Workers of a server get the first Python of the path otherwise.
