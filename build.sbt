@@ -122,6 +122,8 @@ lazy val snapline = project
   .aggregate(core, spark)
   .settings(
     name := s"snapline-spark-${SparkLine.line}",
+    // As the file is named: sbt would write 4-2.
+    moduleName := name.value,
     publish / skip := false,
     description := s"Flink's state and checkpoint model for Spark Structured Streaming, for Spark ${SparkLine.line}",
     licenses := Seq(License.Apache2),
