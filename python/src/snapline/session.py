@@ -71,19 +71,14 @@ def configure(
     jar = checked_jar()
     _check_options(options)
     address = _connect_address(options, os.environ)
-    running = RunningSpark.find() if address is None else None
-    if address is not None:
-        if not address.startswith(ANY_SERVER):
-            _configure_server(builder, jar.path)
-    elif running is None:
-        launch = read_launch()
-        _check_command_jars(launch, jar.path)
-        _append(builder, JARS, str(jar.path), options.get(JARS, launch.conf.get(JARS)))
-        _append(builder, EXTENSIONS, EXTENSION_CLASS, options.get(EXTENSIONS, launch.conf.get(EXTENSIONS)))
-        _append(builder, PLUGINS, PLUGIN_CLASS, options.get(PLUGINS, launch.conf.get(PLUGINS)))
-        _set_defaults(builder, launch.conf.get)
-    else:
-        _join(builder, running, jar)
+    if address is None:
+        running = RunningSpark.find()
+        if running is None:
+            _configure_new(builder, jar.path, {PLUGINS: PLUGIN_CLASS})
+        else:
+            _join(builder, running, jar)
+    elif not address.startswith(ANY_SERVER):
+        _configure_server(builder, jar.path)
     builder.config(PROVIDER, PROVIDER_CLASS)
     for name, value in backend.items():
         builder.config(name, value)
@@ -133,18 +128,21 @@ def _connect_address(options: Mapping[str, str], environ: Mapping[str, str]) -> 
     return ANY_SERVER if "SPARK_CONNECT_MODE_ENABLED" in environ else None
 
 
+def _configure_new(builder: SparkSession.Builder, jar: Path, classes: Mapping[str, str]) -> Launch:
+    """A Spark that is still to be started: it gets jar and extension, and each of these classes in its setting."""
+    launch = read_launch()
+    _check_command_jars(launch, jar)
+    for name, value in {JARS: str(jar), EXTENSIONS: EXTENSION_CLASS, **classes}.items():
+        _append(builder, name, value, builder._options.get(name, launch.conf.get(name)))
+    _set_defaults(builder, launch.conf.get)
+    return launch
+
+
 def _configure_server(builder: SparkSession.Builder, jar: Path) -> None:
     """That pyspark starts in this process. It sets ``spark.plugins`` itself, whatever the builder says."""
-    launch = read_launch()
-    options: dict[str, str] = builder._options
-    _check_command_jars(launch, jar)
-    _append(builder, JARS, str(jar), options.get(JARS, launch.conf.get(JARS)))
-    _append(builder, EXTENSIONS, EXTENSION_CLASS, options.get(EXTENSIONS, launch.conf.get(EXTENSIONS)))
-    _append(builder, MORE_PLUGINS, PLUGIN_CLASS, options.get(MORE_PLUGINS, launch.conf.get(MORE_PLUGINS)))
-    _append(builder, RELATIONS, RELATIONS_CLASS, options.get(RELATIONS, launch.conf.get(RELATIONS)))
-    _set_defaults(builder, launch.conf.get)
+    launch = _configure_new(builder, jar, {MORE_PLUGINS: PLUGIN_CLASS, RELATIONS: RELATIONS_CLASS})
     # Workers of a server get the first Python of the path otherwise.
-    if "PYSPARK_PYTHON" not in os.environ and PYTHON not in options and launch.conf.get(PYTHON) is None:
+    if "PYSPARK_PYTHON" not in os.environ and PYTHON not in builder._options and launch.conf.get(PYTHON) is None:
         builder.config(PYTHON, sys.executable)
 
 
