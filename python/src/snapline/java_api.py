@@ -98,9 +98,9 @@ def check_classic(given: object, what: str) -> None:
     """
     if is_connect(given):
         raise InvalidConfiguration(
-            f"{what} of Spark Connect, whose plans are made on the server.",
-            "use a classic session: SparkSession.builder without remote(). On Spark Connect there are functions, and "
-            "writeStream.start().",
+            f"{what} of Spark Connect, which has no JVM here.",
+            "call snapline.start, read_state or a savepoint's function, which run beside the server; or use a classic "
+            "session: SparkSession.builder without remote().",
         )
 
 

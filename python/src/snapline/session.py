@@ -28,7 +28,7 @@ PLUGINS = "spark.plugins"
 MORE_PLUGINS = "spark.plugins.defaultList"
 #: A Spark Connect server finds there the plug-ins for relations that Spark does not know.
 RELATIONS = "spark.connect.extensions.relation.classes"
-RELATIONS_CLASS = "org.apache.spark.sql.connect.snapline.FunctionRelations"
+RELATIONS_CLASS = "org.apache.spark.sql.connect.snapline.SnaplineRelations"
 ANY_SERVER = "sc://"
 PYTHON = "spark.pyspark.python"
 LOCAL_FILES = "spark.hadoop.fs.AbstractFileSystem.file.impl"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from snapline.connect.remote import runs_beside
 from snapline.errors import InvalidConfiguration
 from snapline.plan.logical_plan import Expression, Plan, WriterSettings
 from snapline.plan.obstacles import (
@@ -76,6 +77,7 @@ def check_replayable(writer: DataStreamWriter, forced: bool = False) -> list[Obs
     return obstacles
 
 
+@runs_beside
 def check_repeatable(writer: DataStreamWriter, forced: bool = False) -> list[Obstacle]:
     """Refuses a query whose batches may have other rows when they run again, for sinks that have each row once.
 

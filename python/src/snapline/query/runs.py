@@ -14,6 +14,7 @@ from snapline.folder.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_d
 from snapline.java_api import java_checkpointing, session_with, translate
 from snapline.plan.logical_plan import WriterSettings, field_of
 from snapline.plan.plan_checks import has_initial_state
+from snapline.query.owner import owned
 from snapline.query.real_time import is_real_time, show_table, start_of
 from snapline.query.start_settings import LONG_LOGS, starting_with
 from snapline.recovery.recovery import Recovery
@@ -84,7 +85,7 @@ class Runs:
         checkpointing = java_checkpointing(self._session)
         # It is here that the query's settings are held against the state there is, before anything is written.
         with starting_with(self._session.conf, self._of_query), translate("start the query"):
-            return checkpointing.start(self._session._jsparkSession, self._location, self._config.to_spec())
+            return owned(checkpointing.start(self._session._jsparkSession, self._location, self._config.to_spec()))
 
     def begin(self, restore: int | None = None, drains: bool = False) -> StreamingQuery:
         """Recovers the state if that is needed, and starts the query.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from snapline.errors import InvalidConfiguration
 from snapline.folder.end_of_time import was_drained
 from snapline.folder.hadoop_files import HadoopFiles
-from snapline.java_api import check_classic
+from snapline.java_api import is_connect
 from snapline.plan.logical_plan import WriterSettings
 from snapline.plan.plan_checks import (
     check_at_least_once,
@@ -24,6 +24,7 @@ from snapline.plan.real_time import check_real_time
 from snapline.query.leaving_executors import warn_of_leaving_executors
 from snapline.query.listener import CheckpointListener
 from snapline.query.real_time import give_own_session, is_real_time
+from snapline.query.remote import start_remote
 from snapline.query.restart import NoRestart, RestartStrategy
 from snapline.query.runs import Runs
 from snapline.query.supervised import SupervisedQuery
@@ -83,7 +84,7 @@ def start(
             what the driver holds, as long as there is the driver.
         restore: number of the checkpoint to begin with; None: the newest that is sound, where one is needed.
         restart: the strategy by which a failed query starts again; None: it does not.
-        listeners: told of every checkpoint.
+        listeners: told of every checkpoint, in this process.
         from_savepoint: begin a new checkpoint folder with this savepoint. If it was begun with it before, the query
             goes on from what is there. Each operator gets the state of the one with its uid, or else of its kind and
             columns; new ones begin empty.
@@ -91,6 +92,9 @@ def start(
         operators: from an operator of the savepoint to one of this query (each a number or uid), for those that are not
             found by themselves; to None: its state is left out.
         allow_non_restored_state: state of the savepoint that no operator has is left out, and not refused.
+
+    Returns:
+        The query. With a writer of Spark Connect it runs beside the server, and paths are the server's.
 
     Raises:
         InvalidConfiguration: a setting does not fit, or a batch of this query could not be replayed.
@@ -100,7 +104,22 @@ def start(
         CheckpointDamaged: no checkpoint is sound, or a file that a replay needs is missing.
         StreamingQueryException: a replayed batch failed.
     """
-    check_classic(writer, "start of a query")
+    if is_connect(writer):
+        arguments = {
+            "config": config,
+            "path": path,
+            "table": table,
+            "state_backend": state_backend,
+            "checkpoint_storage": checkpoint_storage,
+            "restore": restore,
+            "restart": restart,
+            "from_savepoint": from_savepoint,
+            "parallelism": parallelism,
+            "operators": operators,
+            "allow_non_restored_state": allow_non_restored_state,
+        }
+        # It has the same methods.
+        return cast(SupervisedQuery, start_remote(start, writer, arguments, listeners))
     session = writer._df.sparkSession
     settings = backend_settings(state_backend, checkpoint_storage)
     if config is None:

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from snapline._version import __version__
+from snapline.connect.remote import runs_beside
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
 from snapline.folder.files import Files, side_by_side
 from snapline.folder.hadoop_files import HadoopFiles
@@ -43,6 +44,7 @@ Progress = Callable[[str], None]
 _log = logging.getLogger(__name__)
 
 
+@runs_beside
 def create_savepoint(
     session: SparkSession,
     checkpoint: str,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from snapline.connect.remote import runs_beside
 from snapline.savepoint.create import Progress
 from snapline.savepoint.foreign import provider_class
 from snapline.savepoint.matching import OperatorMap
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
+@runs_beside
 def export_savepoint(
     session: SparkSession,
     savepoint: str,

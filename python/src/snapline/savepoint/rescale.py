@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from snapline.connect.remote import runs_beside
 from snapline.folder.hadoop_files import HadoopFiles
 from snapline.savepoint.create import SPARK, Progress, metadata_of, read_query_id, waiting_operators
 from snapline.savepoint.later import warn_of_later_batches
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
+@runs_beside
 def rescale_checkpoint(
     session: SparkSession,
     checkpoint: str,

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from snapline.connect.remote import runs_beside
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
 from snapline.folder.end_of_time import is_drained
 from snapline.folder.files import Files, side_by_side
@@ -45,6 +46,7 @@ _QUERY = "metadata"
 _log = logging.getLogger(__name__)
 
 
+@runs_beside
 def restore_savepoint(
     session: SparkSession,
     savepoint: str,

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from snapline._version import __version__
+from snapline.connect.remote import call_beside
 from snapline.errors import IncompatibleState
 from snapline.folder.files import side_by_side
 from snapline.folder.hadoop_files import HadoopFiles
-from snapline.java_api import java_savepoints, translate
+from snapline.java_api import is_connect, java_savepoints, translate
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.layout import OperatorLayout, StateKey, find_operator
 from snapline.savepoint.metadata import CANONICAL, METADATA, UNFINISHED, SavepointMetadata, read_savepoint
@@ -53,6 +54,9 @@ def write_savepoint(
     from snapline.savepoint.read import active_session, read_state
 
     session = session or active_session()
+    if is_connect(session):
+        taken: SavepointMetadata = call_beside(session, write_savepoint, like, to, dict(states), session=session)
+        return taken
     source, target = HadoopFiles(session, like), HadoopFiles(session, to)
     metadata = read_savepoint(source)
     check_empty(target, "a savepoint")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from snapline.folder.hadoop_files import HadoopFiles
+from snapline.java_api import is_connect
 from snapline.sink.batches import query_of
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ Write = Callable[["DataFrame", int], Any]
 class Once:
     """Markers of whole micro-batches in a folder: an empty file ``<query>/<name>/<batch>`` for each of the newest."""
 
-    def __init__(self, session: SparkSession, folder: str) -> None:
-        self._files = HadoopFiles(session, folder)
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
 
     def __call__(self, write: Write, name: str = "main") -> Write:
         """A function for ``foreachBatch`` that calls ``write`` for a micro-batch that has no marker, and then makes it.
@@ -33,15 +34,15 @@ class Once:
         """
 
         def once(df: DataFrame, batch: int) -> None:
-            folder = f"{query_of(df)}/{name}"
-            written = [int(found) for found in self._files.list(folder) if found.isdigit()]
+            files, folder = HadoopFiles(df.sparkSession, self._folder), f"{query_of(df)}/{name}"
+            written = [int(found) for found in files.list(folder) if found.isdigit()]
             if written and max(written) >= batch:
                 df.write.format("noop").mode("overwrite").save()
                 return
             write(df, batch)
-            self._files.write_new(f"{folder}/{batch}", b"")
+            files.write_new(f"{folder}/{batch}", b"")
             for old in written:
-                self._files.delete(f"{folder}/{old}")
+                files.delete(f"{folder}/{old}")
 
         return once
 
@@ -60,4 +61,7 @@ def once(session: SparkSession, folder: str) -> Once:
     Args:
         folder: path or URI of any Hadoop file system; several queries may share one.
     """
-    return Once(session, folder)
+    if not is_connect(session):
+        # A folder that cannot be is refused here, and not in the first batch.
+        HadoopFiles(session, folder)
+    return Once(folder)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from snapline.errors import InvalidConfiguration
-from snapline.java_api import check_classic
 from snapline.plan.logical_plan import JDBC_SINK, KAFKA_SINK, OWN_SINK
 from snapline.plan.plan_checks import check_repeatable
 from snapline.sink.batches import write_batches
@@ -31,7 +30,6 @@ def exactly_once(writer: DataStreamWriter, *, forced: bool = False, name: str | 
     Raises:
         InvalidConfiguration: the rows of a batch may differ when it runs again; every reason is named.
     """
-    check_classic(writer, "a sink for a query")
     check_repeatable(writer, forced)
     return ExactlyOnce(writer, name)
 

@@ -4,26 +4,19 @@
 from __future__ import annotations
 
 import json
-import struct
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.plan import LogicalPlan
 
-from snapline._version import __version__
-from snapline.errors import InvalidConfiguration
-from snapline.java_api import coded_errors
-from snapline.session import RELATIONS, RELATIONS_CLASS
+from snapline.connect.message import FUNCTION, pack
+from snapline.connect.server import known_by_server
 from snapline.stream.planning import ProcessPlan
 from snapline.worker.entry import Entry, RawInput, RawOutput
-
-#: The message's type, which the jar knows.
-TYPE_URL = "type.googleapis.com/snapline.Function"
 
 
 @dataclass(frozen=True)
@@ -58,7 +51,6 @@ class FunctionRelation(LogicalPlan):
         initial = None if second is None else second.plan
         self._functions = [_pickled(each) for each in (plan, initial) if each is not None]
         self._header = {
-            "version": __version__,
             "call": "plan" if second is None else second.call,
             "keys": list(keys),
             "order": list(order),
@@ -72,16 +64,14 @@ class FunctionRelation(LogicalPlan):
 
     def plan(self, session: Any) -> Any:
         relation = self._create_proto_relation()
-        relation.extension.type_url = TYPE_URL
+        relation.extension.type_url = FUNCTION
         relation.extension.value = self._value(session)
         return relation
 
     def _value(self, session: Any) -> bytes:
         frames = [self._rows] if self._second is None else [self._rows, self._second.frame._plan]
         inputs = [frame.plan(session).SerializeToString() for frame in frames]
-        lengths = {"inputs": [*map(len, inputs)], "functions": [*map(len, self._functions)]}
-        header = json.dumps({**self._header, **lengths}).encode()
-        return b"".join([struct.pack(">i", len(header)), header, *inputs, *self._functions])
+        return pack(self._header, inputs=inputs, functions=self._functions)
 
 
 def connect_frame(
@@ -94,17 +84,9 @@ def connect_frame(
         WrongSparkVersion: the server has another version of it.
     """
     result = DataFrame(FunctionRelation(rows._plan, keys, order, plan, second), rows.sparkSession)
-    try:
-        # A plan is made when it is needed; what is wrong with this one is to be said here.
-        with coded_errors():
-            result.schema  # noqa: B018
-    except PySparkException as e:
-        if "handler" not in str(e).lower():
-            raise
-        raise InvalidConfiguration(
-            f"the Spark Connect server knows no functions of Snapline: {RELATIONS} does not name {RELATIONS_CLASS}.",
-            "start the server with Snapline's jar and that setting: docs/spark-connect.md.",
-        ) from e
+    # A plan is made when it is needed; what is wrong with this one is to be said here.
+    with known_by_server():
+        result.schema  # noqa: B018
     return result
 
 

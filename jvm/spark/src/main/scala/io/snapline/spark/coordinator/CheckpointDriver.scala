@@ -180,6 +180,15 @@ final class CheckpointDriver private[coordinator] (
     close()
   }
 
+  /** The process that started the query is gone: nobody else would stop it, or start it again. */
+  def abandon(): Unit = if (!isEnded) {
+    loop.synchronized(run).foreach(query.stop)
+    end("SUSPENDED")
+  }
+
+  /** Whether its end is done. */
+  def isEnded: Boolean = loop.synchronized(isOver)
+
   /** Waits for what was asked for, a checkpoint that is being written among it. May be called again. */
   override def close(): Unit = {
     query.closed(this)

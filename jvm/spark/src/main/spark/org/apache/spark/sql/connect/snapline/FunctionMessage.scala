@@ -1,15 +1,6 @@
 package org.apache.spark.sql.connect.snapline
 
-import java.nio.ByteBuffer
-import java.nio.charset.StandardCharsets.UTF_8
-
-import scala.util.control.NonFatal
-
-import org.json4s.{DefaultFormats, Formats, JValue}
-import org.json4s.jackson.JsonMethods
-
-import io.snapline.error.{InternalError, WrongSparkVersion}
-import io.snapline.spark.settings.SparkLineCheck
+import org.json4s.{DefaultFormats, Formats}
 
 /** A function and its inputs, as a client's package sends them (docs/notes/023-connect.md).
   *
@@ -48,46 +39,19 @@ private[snapline] object FunctionMessage {
 
   val TypeUrl = "type.googleapis.com/snapline.Function"
 
-  /** A header in JSON, and then what it has the lengths of; before the header is its own. */
   def parse(value: Array[Byte]): FunctionMessage = {
-    val bytes = ByteBuffer.wrap(value)
-    // A length comes from the client, too: no memory is taken for what is not there.
-    def next(length: Int): Array[Byte] = {
-      if (length < 0 || length > bytes.remaining) throw damaged(s"a part of $length bytes, of ${bytes.remaining}")
-      val part = new Array[Byte](length)
-      bytes.get(part)
-      part
-    }
-    val header =
-      try JsonMethods.parse(new String(next(bytes.getInt), UTF_8))
-      catch { case NonFatal(e) => throw damaged(e.toString) }
-    checkVersion(header)
-    def texts(name: String) = (header \ name).extract[Seq[String]]
-    def parts(name: String) = (header \ name).extract[Seq[Int]].map(next)
+    val message = new MessageParts(value)
     FunctionMessage(
-      call = (header \ "call").extract[String],
-      keys = texts("keys"),
-      order = texts("order"),
-      columns = texts("columns"),
-      output = (header \ "output").extract[String],
-      spec = (header \ "spec").extract[String],
-      initialSpec = (header \ "initial_spec").extractOrElse(""),
-      python = (header \ "python").extract[String],
-      inputs = parts("inputs"),
-      functions = parts("functions")
+      call = message.text("call"),
+      keys = message.texts("keys"),
+      order = message.texts("order"),
+      columns = message.texts("columns"),
+      output = message.text("output"),
+      spec = message.text("spec"),
+      initialSpec = (message.header \ "initial_spec").extractOrElse(""),
+      python = message.text("python"),
+      inputs = message.parts("inputs"),
+      functions = message.parts("functions")
     )
-  }
-
-  private def damaged(how: String) = new InternalError(s"A client sent no function of Snapline: $how.")
-
-  /** The rest of the header may be another in another version. */
-  private def checkVersion(header: JValue): Unit = {
-    val version = (header \ "version").extractOrElse("unknown")
-    if (version != SparkLineCheck.version) {
-      throw new WrongSparkVersion(
-        s"The client has Snapline $version, and the server's jar is of ${SparkLineCheck.version}.",
-        "let both be of one version: pip install on the client, or another jar on the server."
-      )
-    }
   }
 }

@@ -1,0 +1,1 @@
+"""Calls from a client of Spark Connect to the Python process beside the server (docs/notes/023-connect.md)."""
