@@ -15,6 +15,7 @@ from snapline_bench import (
     asynchronous,
     at_least_once,
     broadcast,
+    connect,
     eviction,
     firing,
     incremental,
@@ -161,6 +162,7 @@ INITIAL_STATE = bench_of("initial-state", initial_state)
 PROCESSOR = bench_of("processor", processor)
 NEXMARK = bench_of("nexmark", nexmark)
 TWO_INPUTS = bench_of("two-inputs", two_inputs)
+CONNECT = bench_of("connect", connect)
 ASYNCHRONOUS = bench_of("asynchronous", asynchronous)
 SINK = bench_of("sink", sink)
 VISIBLE = bench_of("sink-visible", visible)
@@ -202,6 +204,7 @@ BENCHES = {
         *WINDOWS,
         FIRING,
         TWO_INPUTS,
+        CONNECT,
         ASYNCHRONOUS,
         INITIAL_STATE,
         PROCESSOR,

@@ -6,14 +6,22 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from snapline.java_api import is_connect
 from snapline_bench.provider import STORE, Provider
 
 PARTITIONS = 2
 
 
-def open_session(provider: Provider, null_jar: Path, scratch: Path, maintenance: str, memory: str) -> SparkSession:
+def open_session(
+    provider: Provider,
+    null_jar: Path,
+    scratch: Path,
+    maintenance: str,
+    memory: str,
+    builder: SparkSession.Builder | None = None,
+) -> SparkSession:
+    """`builder`: of a session of another kind; None: of a classic one."""
     settings: dict[str, bool | float | int | str | None] = {
-        "spark.master": "local[2]",
         "spark.driver.memory": memory,
         "spark.ui.enabled": "false",
         "spark.jars": ",".join([str(null_jar), *provider.jars]),
@@ -26,7 +34,8 @@ def open_session(provider: Provider, null_jar: Path, scratch: Path, maintenance:
         f"{STORE}.maintenanceInterval": maintenance,
         **provider.spark_settings(),
     }
-    builder = SparkSession.builder.appName(f"bench-{provider.name}")
-    spark = builder.config(map=settings).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    builder = builder or SparkSession.builder.master("local[2]")
+    spark = builder.appName(f"bench-{provider.name}").config(map=settings).getOrCreate()
+    if not is_connect(spark):
+        spark.sparkContext.setLogLevel("ERROR")
     return spark

@@ -129,7 +129,7 @@ def test_errors_come_from_the_call(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "error", "text"),
     [
-        ("snapline.connect.message.__version__", "0.0.1", WrongSparkVersion, r"The client has Snapline 0\.0\.1"),
+        ("snapline.remote.message.__version__", "0.0.1", WrongSparkVersion, r"The client has Snapline 0\.0\.1"),
         # As a server answers that has no plug-in for it.
         (
             "snapline.stream.connect_relation.FUNCTION",

@@ -43,3 +43,10 @@ def test_rooms_need_no_import_of_their_own(tmp_path: Path) -> None:
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'snapline' has no attribute 'ProcesFunction'"):
         snapline.ProcesFunction  # noqa: B018
+
+
+def test_no_room_takes_the_name_of_a_function() -> None:
+    """Python sets an imported room as an attribute of the package, over what ``snapline.connect`` was, for example."""
+    rooms = {each.stem for each in Path(snapline.__file__).parent.iterdir()}
+    assert "stream" in rooms
+    assert not rooms & set(snapline.__all__)

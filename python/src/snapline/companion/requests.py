@@ -15,11 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from snapline._version import __version__
 from snapline.companion.session import classic_session
-from snapline.connect.answers import write_answer
-from snapline.connect.pickles import unpickle_call
 from snapline.java_api import coded_errors
 from snapline.query.beside import queries
 from snapline.query.owner import set_owner
+from snapline.remote.answers import write_answer
+from snapline.remote.pickles import unpickle_call
 
 #: Set by the server: the name of this process's ``Companion``.
 TOKEN = "SNAPLINE_COMPANION"

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from snapline.connect.remote import runs_beside
 from snapline.errors import InvalidConfiguration
 from snapline.plan.logical_plan import Expression, Plan, WriterSettings
 from snapline.plan.obstacles import (
@@ -24,6 +23,7 @@ from snapline.plan.obstacles import (
     of_writer,
 )
 from snapline.plan.static_tables import has_fixed_rows
+from snapline.remote.beside import runs_beside
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

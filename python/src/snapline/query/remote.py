@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from snapline.connect.remote import call_beside
 from snapline.query.beside import call_query, explain_query, look_at_query, start_beside
 from snapline.query.listener import CheckpointListener, ListenerCalls
+from snapline.remote.beside import call_beside
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress

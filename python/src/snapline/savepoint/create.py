@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from snapline._version import __version__
-from snapline.connect.remote import runs_beside
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
 from snapline.folder.files import Files, side_by_side
 from snapline.folder.hadoop_files import HadoopFiles
 from snapline.folder.unaligned import operators_that_wait, rows_wait
 from snapline.java_api import java_savepoints
+from snapline.remote.beside import runs_beside
 from snapline.savepoint.later import warn_of_later_batches
 from snapline.savepoint.metadata import (
     CANONICAL,

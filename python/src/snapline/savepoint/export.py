@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from snapline.connect.remote import runs_beside
+from snapline.remote.beside import runs_beside
 from snapline.savepoint.create import Progress
 from snapline.savepoint.foreign import provider_class
 from snapline.savepoint.matching import OperatorMap

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from snapline.connect.remote import runs_beside
 from snapline.folder.hadoop_files import HadoopFiles
+from snapline.remote.beside import runs_beside
 from snapline.savepoint.create import SPARK, Progress, metadata_of, read_query_id, waiting_operators
 from snapline.savepoint.later import warn_of_later_batches
 from snapline.savepoint.metadata import NATIVE, SavepointFile, SavepointMetadata

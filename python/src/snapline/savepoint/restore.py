@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from snapline.connect.remote import runs_beside
 from snapline.errors import CheckpointDamaged, IncompatibleState, InvalidConfiguration
 from snapline.folder.end_of_time import is_drained
 from snapline.folder.files import Files, side_by_side
@@ -17,6 +16,7 @@ from snapline.folder.logs import COMMITS, OFFSETS
 from snapline.folder.restored import Restored, Waiting
 from snapline.folder.unaligned import UNALIGNED_MARK
 from snapline.java_api import java_savepoints, translate
+from snapline.remote.beside import runs_beside
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.file_sink import prepare_file_sink
 from snapline.savepoint.foreign import check_export

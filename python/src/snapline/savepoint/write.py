@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from snapline._version import __version__
-from snapline.connect.remote import call_beside
 from snapline.errors import IncompatibleState
 from snapline.folder.files import side_by_side
 from snapline.folder.hadoop_files import HadoopFiles
 from snapline.java_api import is_connect, java_savepoints, translate
+from snapline.remote.beside import call_beside
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.layout import OperatorLayout, StateKey, find_operator
 from snapline.savepoint.metadata import CANONICAL, METADATA, UNFINISHED, SavepointMetadata, read_savepoint

@@ -13,8 +13,8 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.plan import LogicalPlan
 
-from snapline.connect.message import FUNCTION, pack
-from snapline.connect.server import known_by_server
+from snapline.remote.message import FUNCTION, pack
+from snapline.remote.server import known_by_server
 from snapline.stream.planning import ProcessPlan
 from snapline.worker.entry import Entry, RawInput, RawOutput
 

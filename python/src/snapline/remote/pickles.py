@@ -9,9 +9,9 @@ from typing import Any
 
 from pyspark.cloudpickle import CloudPickler
 
-from snapline.connect.writer import WriterDescription
 from snapline.errors import InvalidConfiguration
 from snapline.java_api import is_connect
+from snapline.remote.writer import WriterDescription
 
 _SESSION = "session"
 _FRAME = "frame"

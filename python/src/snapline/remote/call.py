@@ -8,8 +8,8 @@ from typing import Any
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.plan import LogicalPlan
 
-from snapline.connect.message import CALL, FRAME, pack
-from snapline.connect.server import known_by_server
+from snapline.remote.message import CALL, FRAME, pack
+from snapline.remote.server import known_by_server
 
 
 class _Message(LogicalPlan):

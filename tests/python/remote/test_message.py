@@ -6,7 +6,7 @@ import json
 import struct
 
 from snapline import __version__
-from snapline.connect.message import pack
+from snapline.remote.message import pack
 
 
 def test_parts_follow_the_header_in_its_order() -> None:

@@ -41,9 +41,9 @@ def call_beside(session: Any, function: Callable[..., Any], /, *args: Any, **kwa
         InvalidConfiguration: an argument cannot be sent, or the server's Python cannot read it.
         PySparkException: as the function.
     """
-    from snapline.connect.answers import read_answer
-    from snapline.connect.call import ask, frame_of
-    from snapline.connect.pickles import pickle_call
+    from snapline.remote.answers import read_answer
+    from snapline.remote.call import ask, frame_of
+    from snapline.remote.pickles import pickle_call
 
     pickled, plans = pickle_call(function, args, kwargs)
     return read_answer(ask(session, str(uuid4()), pickled, plans), functools.partial(frame_of, session))

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import snapline
-from snapline.connect.answers import write_answer
-from snapline.connect.pickles import unpickle_call
-from snapline.connect.remote import call_beside, runs_beside
 from snapline.errors import InvalidConfiguration, StateNotFound
 from snapline.folder.hadoop_files import HadoopFiles
+from snapline.remote.answers import write_answer
+from snapline.remote.beside import call_beside, runs_beside
+from snapline.remote.pickles import unpickle_call
 
 
 def of_connect(name: str, **attributes: Any) -> Any:
@@ -53,7 +53,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     made = Server()
     # The true module needs what Spark Connect needs.
     fake = SimpleNamespace(ask=made.ask, frame_of=lambda session, name: name)
-    monkeypatch.setitem(sys.modules, "snapline.connect.call", fake)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "snapline.remote.call", fake)  # type: ignore[arg-type]
     return made
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.errors import AnalysisException, StreamingQueryException
 
-from snapline.connect.answers import read_answer, write_answer
 from snapline.errors import InternalError, SnaplineError, StateNotFound
 from snapline.functions import FunctionFailed
 from snapline.recovery.report import RecoveryReport
+from snapline.remote.answers import read_answer, write_answer
 from snapline.savepoint import SavepointFile
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
