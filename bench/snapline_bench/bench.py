@@ -23,6 +23,7 @@ from snapline_bench import (
     keyed,
     latency,
     local_files,
+    lost_executor,
     many_stores,
     merging,
     nexmark,
@@ -163,6 +164,7 @@ PROCESSOR = bench_of("processor", processor)
 NEXMARK = bench_of("nexmark", nexmark)
 TWO_INPUTS = bench_of("two-inputs", two_inputs)
 CONNECT = bench_of("connect", connect)
+LOST_EXECUTOR = bench_of("lost-executor", lost_executor)
 ASYNCHRONOUS = bench_of("asynchronous", asynchronous)
 SINK = bench_of("sink", sink)
 VISIBLE = bench_of("sink-visible", visible)
@@ -205,6 +207,7 @@ BENCHES = {
         FIRING,
         TWO_INPUTS,
         CONNECT,
+        LOST_EXECUTOR,
         ASYNCHRONOUS,
         INITIAL_STATE,
         PROCESSOR,

@@ -38,51 +38,78 @@ class Sizes:
 
 QUICK = Sizes(keys=100_000, warm_up=5, batches=8)
 REPS = 3
-NAMES = (CHANGELOG.name, HDFS.name, OURS)
+#: Snapline without its index of times: it walks over all rows.
+WALK = "walk"
+NAMES = (CHANGELOG.name, HDFS.name, OURS, WALK)
+TIME_INDEX = "spark.snapline.state.time-index.enabled"
+#: A delay in which nothing is removed.
+FOR_EVER = "100000 days"
+
+Operator = Callable[[DataFrame, int], DataFrame]
 
 
-def window(events: DataFrame) -> DataFrame:
+def window(events: DataFrame, kept: int) -> DataFrame:
     return events.groupBy(F.window("time", "1 second"), "key").count()
 
 
-def session(events: DataFrame) -> DataFrame:
+def session(events: DataFrame, kept: int) -> DataFrame:
     return events.groupBy(F.session_window("time", "1 second"), "key").count()
 
 
-def dedup(events: DataFrame) -> DataFrame:
+def returning(events: DataFrame, kept: int) -> DataFrame:
+    """Each key has two sessions at a time."""
+    return session(events.withColumn("key", F.col("key") % (kept // 2)), kept)
+
+
+def dedup(events: DataFrame, kept: int) -> DataFrame:
     return events.dropDuplicates(["key", "time"])
 
 
-def dedup_within(events: DataFrame) -> DataFrame:
+def dedup_within(events: DataFrame, kept: int) -> DataFrame:
     return events.dropDuplicatesWithinWatermark(["key"])
 
 
-OPERATORS: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
+def join(events: DataFrame, kept: int) -> DataFrame:
+    """Each side keeps the rows."""
+    other = events.select(F.col("key").alias("other"), F.col("time").alias("at"))
+    near = "key = other AND at BETWEEN time - INTERVAL 1 SECOND AND time + INTERVAL 1 SECOND"
+    return events.join(other, F.expr(near))
+
+
+OPERATORS: dict[str, tuple[Operator, str]] = {
     "window": (window, "windowed aggregation"),
     "session": (session, "session window"),
+    "returning": (returning, "session window, keys that return"),
     "dedup": (dedup, "dropDuplicates"),
     "within": (dedup_within, "dropDuplicatesWithinWatermark"),
+    "join": (join, "stream-stream join"),
 }
 FIGURES = {
     **{f"{name}_many_ms": f"{title}, batch ms, many" for name, (_, title) in OPERATORS.items()},
     **{f"{name}_removal_ms": f"{title}, removals ms, many" for name, (_, title) in OPERATORS.items()},
     **{f"{name}_growth": f"{title}, many over few" for name, (_, title) in OPERATORS.items()},
+    "insert_cpu_ms": "CPU ms / batch, nothing to remove",
+    "insert_mb": "MB written, nothing to remove",
     "cpu_ms": "CPU ms / batch, many",
     "others": "other load, cores",
 }
 GOALS = [
     *(Goal(f"{name}_growth", Part.ABSOLUTE, OURS, 1.2) for name in OPERATORS),
     *(Goal(f"{name}_many_ms", Part.WHOLE, CHANGELOG.name, 0.3) for name in OPERATORS),
+    Goal("insert_cpu_ms", Part.WHOLE, WALK, 1.1),
+    Goal("insert_mb", Part.WHOLE, WALK, 1.1),
 ]
 
 
 def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
     """Snapline as `snapline.configure` sets it: its extension finds out what a batch removes."""
     ours = {**provider.COORDINATED, local_files.SETTING: local_files.CLASSES[local_files.OURS]}
-    return [
-        replace(each, settings={**ours, **each.settings}) if each.name == OURS else each
-        for each in provider.choose(names, jar, settings)
-    ]
+    found = {each.name: each for each in provider.choose([*names, OURS], jar, settings)}
+    if OURS in found:
+        found[OURS] = replace(found[OURS], settings={**ours, **found[OURS].settings})
+        walk = {**found[OURS].settings, TIME_INDEX: "false"}
+        found[WALK] = replace(found[OURS], name=WALK, title="Snapline without an index of times", settings=walk)
+    return [found[name] for name in names if name in found]
 
 
 def measure(job: Job) -> Result:
@@ -99,6 +126,12 @@ def measure(job: Job) -> Result:
         cpu_s += usage.cpu_s
         others.append(usage.others)
         batches += [{"operator": name, "wall_ms": each["durationMs"]["triggerExecution"]} for each in many]
+    checkpoint = job.scratch / "insert-checkpoint"
+    usage = run(spark, job, sizes, sizes.keys, "insert", window, FOR_EVER)[1]
+    figures["insert_cpu_ms"] = usage.cpu_s / sizes.batches * 1e3
+    figures["insert_mb"] = (
+        sum(each.stat().st_size for each in (checkpoint / "state").rglob("*") if each.is_file()) / 1e6
+    )
     spark.stop()
     figures["cpu_ms"] = cpu_s / len(OPERATORS) / sizes.batches * 1e3
     figures["others"] = max(others)
@@ -111,15 +144,19 @@ def run(
     sizes: Sizes,
     kept: int,
     name: str,
-    operator: Callable[[DataFrame], DataFrame],
+    operator: Operator,
+    for_ever: str | None = None,
 ) -> tuple[list[Progress], cpu.Usage]:
-    """The measured batches of one operator, and what they used. A batch of all `kept` rows comes first."""
+    """The measured batches of one operator, and what they used. A batch of all `kept` rows comes first.
+
+    `for_ever`: a delay in which nothing is removed; None: as much is removed as comes.
+    """
     steady = sizes.warm_up + sizes.batches
     batches = prepare(TimedEvents(kept, sizes.rows, steady, STEP), job.data)
     # Deduplication within a watermark keeps a row for its delay beyond the watermark.
     lives = 2 if operator is dedup_within else 1
-    delay = f"{kept * STEP // 1000 // lives} milliseconds"
-    workload = Workload(SCHEMA, lambda events: operator(events.withWatermark("time", delay)))
+    delay = for_ever or f"{kept * STEP // 1000 // lives} milliseconds"
+    workload = Workload(SCHEMA, lambda events: operator(events.withWatermark("time", delay), kept))
     stream = Stream(spark, workload, job.scratch / name, job.scratch / f"{name}-checkpoint", output_mode="append")
     stream.land(batches[:1])
     stream.start()
@@ -135,7 +172,7 @@ def run(
     stream.stop()
     removed = sum(each["stateOperators"][0]["numRowsRemoved"] for each in progress)
     assert len(progress) == sizes.batches, f"{len(progress)} batches"
-    assert removed > sizes.batches * sizes.rows / 2, f"{removed} rows removed: the watermark stands still"
+    assert for_ever or removed > sizes.batches * sizes.rows / 2, f"{removed} rows removed: the watermark stands still"
     return progress, usage
 
 

@@ -1,4 +1,4 @@
-"""Servers that benches write to: those of the integration tests, which need `integration/systems/requirements.txt`."""
+"""Parts of the integration tests. Servers that benches write to need `integration/systems/requirements.txt`."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ class Target:
     jars: tuple[str, ...]
     make: Callable[..., str]
     user: str = ""
+
+
+def executors(driver: int) -> list[int]:
+    """Process ids of the executors below a driver."""
+    sys.path.append(str(ROOT))
+    from integration.cluster import test_cluster
+
+    return test_cluster.executors(driver)
 
 
 @contextmanager

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from datetime import timedelta
-from itertools import zip_longest
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ import snapline
 from snapline import KeyedProcessFunction, ValueStateDescriptor, main_output, side_output
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
 from tests.python.conformance import functions, windows
-from tests.python.conformance.runs import Result, by_key, in_harness, plain, planned, tags_of
+from tests.python.conformance.runs import in_harness, in_spark
 from tests.python.conformance.scenario import Scenario
 from tests.python.conformance.scenarios import SCENARIOS
 
@@ -58,53 +56,33 @@ def test_it_goes_on_as_any_data_frame(spark: SparkSession) -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_as_the_harness(scenario: Scenario, spark: SparkSession, tmp_path: Path) -> None:
     expected, expected_sides = in_harness(scenario)
-    found, found_sides = on_connect(scenario, spark, tmp_path)
+    found, found_sides = in_spark(scenario, spark, tmp_path, InFiles(spark, tmp_path / "kept"))
     assert found == expected
     assert found_sides == expected_sides
 
 
-def on_connect(scenario: Scenario, spark: SparkSession, folder: Path) -> tuple[Result, dict[str, list[Any]]]:
-    """As in a classic session; but what a sink keeps, it keeps in files: its function runs beside the server."""
-    for name, value in scenario.bounds:
-        spark.conf.set(f"spark.snapline.python.{name}", value)
-    source, rules, kept = folder / "source", folder / "rules", folder / "kept"
-    for each in (source, rules, kept):
-        each.mkdir()
-    frame = spark.readStream.schema(scenario.schema).parquet(str(source))
-    if scenario.event_time is not None:
-        frame = frame.withWatermark(scenario.event_time, f"{int(scenario.delay / timedelta(seconds=1))} seconds")
-    result = planned(scenario, frame, rules, spark)
-    place = str(kept)
+class InFiles:
+    """A function of ``foreachBatch`` runs beside the server."""
 
-    def keep(batch: DataFrame, number: int) -> None:
-        batch.write.parquet(f"{place}/{number:04}")
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark, self.folder = spark, folder
+        self.taken: dict[str | None, int] = {}
+        folder.mkdir()
 
-    writer = result.writeStream.outputMode("update").option("checkpointLocation", str(folder / "checkpoint"))
-    query, results, seen = None, [], 0
-    sides: dict[str, list[Any]] = {tag: [] for tag in tags_of(scenario)}
-    try:
-        for batch, broadcast in zip_longest(scenario.batches, scenario.broadcasts, fillvalue=()):
-            spark.createDataFrame(batch, scenario.schema).coalesce(1).write.mode("append").parquet(str(source))
-            if scenario.broadcast is not None and broadcast:
-                more = spark.createDataFrame(broadcast, scenario.broadcast.schema)
-                more.repartition(3).write.mode("append").parquet(str(rules))
-            query = writer.foreachBatch(keep).start() if query is None else query
-            query.processAllAvailable()
-            new = sorted(kept.iterdir())[seen:]
-            seen += len(new)
-            batches = [spark.read.parquet(str(each)) for each in new]
-            results.append(by_key([row for each in batches for row in main_output(each).collect()]))
-            for tag, into in sides.items():
-                into.extend(plain(tuple(row)) for each in batches for row in side_output(each, tag).collect())
-            if scenario.restart:
-                query.stop()
-                query = None
-    finally:
-        if query is not None:
-            query.stop()
-        for name, _ in scenario.bounds:
-            spark.conf.unset(f"spark.snapline.python.{name}")
-    return results, {tag: sorted(found) for tag, found in sides.items()}
+    def writer(self) -> Callable[[DataFrame, int], None]:
+        place = str(self.folder)
+
+        def keep(batch: DataFrame, number: int) -> None:
+            batch.write.parquet(f"{place}/{number:04}")
+
+        return keep
+
+    def take(self, tag: str | None) -> list[Any]:
+        new = sorted(self.folder.iterdir())[self.taken.get(tag, 0) :]
+        self.taken[tag] = self.taken.get(tag, 0) + len(new)
+        batches = [self.spark.read.parquet(str(each)) for each in new]
+        outputs = [main_output(each) if tag is None else side_output(each, tag) for each in batches]
+        return [row for each in outputs for row in each.collect()]
 
 
 def test_an_initial_state(spark: SparkSession) -> None:

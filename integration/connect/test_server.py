@@ -128,4 +128,4 @@ def test_clients_come_and_go(server: Server) -> None:
 def companions_of(server: Server) -> list[str]:
     """Command lines of Python processes beside a server; those of others do not have its folder as theirs."""
     found = subprocess.run(["pgrep", "-f", "snapline.companion"], capture_output=True, text=True).stdout.split()
-    return [each for each in found if os.readlink(f"/proc/{each}/cwd") == str(server.folder)]
+    return [each for each in found if Path(f"/proc/{each}/cwd").resolve() == server.folder.resolve()]

@@ -3,29 +3,19 @@ state are those of a life on one line."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-TOP = Path(__file__).parents[2]
-RELEASES = (TOP / "SPARK_LINES").read_text().split()
-MAIN = RELEASES[0]
+from integration.lines.lives import MAIN, RELEASES, step
+
 UPWARDS = sorted(RELEASES, key=lambda release: tuple(map(int, release.split("."))))
 
 
 def live(life: Path, releases: list[str]) -> list[Any]:
     """A step on each of these, in order; what was found after each."""
-    for step, release in enumerate(releases):
-        venv = ".venv" if release == MAIN else f".venv-{release.rpartition('.')[0]}"
-        environment = {**os.environ, "PYTHONPATH": str(TOP), "SNAPLINE_SPARK": release}
-        subprocess.run([TOP / "scripts" / "jar"], env=environment, check=True)
-        command = [TOP / venv / "bin" / "python", "-m", "integration.lines.job", str(life), str(step)]
-        subprocess.run(command, env=environment, check=True, cwd=life)
-    return [json.loads((life / f"found-{step}.json").read_text()) for step in range(len(releases))]
+    return [step(life, number, release) for number, release in enumerate(releases)]
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -100,7 +101,40 @@ def in_process_harness(scenario: Scenario, bounds: Bounds) -> tuple[Result, dict
     return results, {tag: sorted(plain(tuple(row)) for row in harness.side_output(tag)) for tag in tags_of(scenario)}
 
 
-def in_spark(scenario: Scenario, spark: SparkSession, folder: Path) -> tuple[Result, dict[str, list[Any]]]:
+class Sink(Protocol):
+    """The micro-batches of a query."""
+
+    def writer(self) -> Callable[[DataFrame, int], None]:
+        """For ``foreachBatch``."""
+
+    def take(self, tag: str | None) -> list[Any]:
+        """Rows of the side output, or of the main one, of the micro-batches since the last call for it."""
+
+
+class InMemory:
+    """In the process of the query."""
+
+    def __init__(self, tags: Sequence[str]) -> None:
+        self.rows: dict[str | None, list[Any]] = {tag: [] for tag in (None, *tags)}
+
+    def writer(self) -> Callable[[DataFrame, int], None]:
+        def collect(batch: DataFrame, _: int) -> None:
+            batch.persist()
+            for tag, into in self.rows.items():
+                into.extend((main_output(batch) if tag is None else side_output(batch, tag)).collect())
+            batch.unpersist()
+
+        return collect
+
+    def take(self, tag: str | None) -> list[Any]:
+        taken, self.rows[tag] = self.rows[tag], []
+        return taken
+
+
+def in_spark(
+    scenario: Scenario, spark: SparkSession, folder: Path, sink: Sink | None = None
+) -> tuple[Result, dict[str, list[Any]]]:
+    sink = sink or InMemory(tags_of(scenario))
     for name, value in scenario.bounds:
         spark.conf.set(f"spark.snapline.python.{name}", value)
     source, checkpoint = folder / "source", folder / "checkpoint"
@@ -111,17 +145,9 @@ def in_spark(scenario: Scenario, spark: SparkSession, folder: Path) -> tuple[Res
     rules = folder / "rules"
     rules.mkdir()
     result = planned(scenario, frame, rules, spark)
-    rows: list[Any] = []
     sides: dict[str, list[Any]] = {tag: [] for tag in tags_of(scenario)}
-
-    def collect(batch: DataFrame, _: int) -> None:
-        batch.persist()
-        rows.extend(main_output(batch).collect())
-        for tag, into in sides.items():
-            into.extend(plain(tuple(row)) for row in side_output(batch, tag).collect())
-        batch.unpersist()
-
-    writer = result.writeStream.outputMode("update").option("checkpointLocation", str(checkpoint)).foreachBatch(collect)
+    writer = result.writeStream.outputMode("update").option("checkpointLocation", str(checkpoint))
+    writer.foreachBatch(sink.writer())
     query = None
     results = []
     try:
@@ -135,8 +161,9 @@ def in_spark(scenario: Scenario, spark: SparkSession, folder: Path) -> tuple[Res
             if query is None:
                 query = writer.start()
             query.processAllAvailable()
-            results.append(by_key(rows))
-            rows.clear()
+            results.append(by_key(sink.take(None)))
+            for tag, into in sides.items():
+                into.extend(plain(tuple(row)) for row in sink.take(tag))
             if scenario.restart:
                 query.stop()
                 query = None

@@ -16,7 +16,7 @@ from snapline.errors import InvalidConfiguration, StateNotFound
 from snapline.folder.hadoop_files import HadoopFiles
 from snapline.remote.answers import write_answer
 from snapline.remote.beside import call_beside, runs_beside
-from snapline.remote.pickles import unpickle_call
+from snapline.remote.pickles import python_version, unpickle_call
 
 
 def of_connect(name: str, **attributes: Any) -> Any:
@@ -34,6 +34,7 @@ class Server:
     def __init__(self) -> None:
         self.plans: list[Sequence[Any]] = []
         self.requests: set[str] = set()
+        self.client_python = python_version()
 
     def ask(self, session: Any, request: str, pickled: bytes, plans: Sequence[Any]) -> str:
         assert session is SESSION
@@ -42,7 +43,8 @@ class Server:
         self.plans.append(plans)
 
         def call() -> Any:
-            function, args, kwargs = unpickle_call(pickled, "a session", [f"a frame of {each}" for each in plans])
+            frames = [f"a frame of {each}" for each in plans]
+            function, args, kwargs = unpickle_call(pickled, self.client_python, "a session", frames)
             return function(*args, **kwargs)
 
         return write_answer(call, str)
@@ -108,6 +110,12 @@ def test_a_module_that_the_server_has_not(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(f"{__name__}.unpickle_call", without_it)
     with pytest.raises(InvalidConfiguration, match="No module named 'theirs'"):
         described(SESSION, kind())
+
+
+def test_a_client_with_another_python(server: Server) -> None:
+    server.client_python = "3.9"
+    with pytest.raises(InvalidConfiguration, match=r"the client has Python 3\.9, and the server"):
+        described(SESSION)
 
 
 @pytest.mark.parametrize(

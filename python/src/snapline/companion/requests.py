@@ -60,7 +60,7 @@ class Requests:
 
     def _call(self, request: Any) -> Any:
         frames = [DataFrame(java, self._session) for java in request.frames()]
-        function, args, kwargs = unpickle_call(bytes(request.pickled()), self._session, frames)
+        function, args, kwargs = unpickle_call(bytes(request.pickled()), request.python(), self._session, frames)
         with coded_errors():
             return function(*args, **kwargs)
 

@@ -9,6 +9,7 @@ from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.plan import LogicalPlan
 
 from snapline.remote.message import CALL, FRAME, pack
+from snapline.remote.pickles import python_version
 from snapline.remote.server import known_by_server
 
 
@@ -42,7 +43,7 @@ def ask(session: Any, request: str, pickled: bytes, plans: Sequence[Any]) -> str
     Raises:
         SnaplineError: the server has no Snapline, or no Python that has it.
     """
-    call = _Message(CALL, {"id": request}, plans, call=[pickled])
+    call = _Message(CALL, {"id": request, "python": python_version()}, plans, call=[pickled])
     with known_by_server():
         return str(DataFrame(call, session).collect()[0][0])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -85,12 +86,25 @@ class CallUnpickler(pickle.Unpickler):
         return description.on(self._frames[number])
 
 
-def unpickle_call(pickled: bytes, session: Any, frames: Sequence[Any]) -> tuple[Any, ...]:
+def python_version() -> str:
+    """As ``3.11``: functions that are pickled by value hold byte code, which another one does not read."""
+    return "{}.{}".format(*sys.version_info)
+
+
+def unpickle_call(pickled: bytes, python: str, session: Any, frames: Sequence[Any]) -> tuple[Any, ...]:
     """The call, with the classic DataFrames, writers and session in place of the client's.
+
+    Args:
+        python: the client's version.
 
     Raises:
         InvalidConfiguration: the server's Python cannot read it.
     """
+    if python != python_version():
+        raise InvalidConfiguration(
+            f"the client has Python {python}, and the server {python_version()}.",
+            "let both have the same minor version: PYSPARK_PYTHON of the server names its Python.",
+        )
     try:
         call: tuple[Any, ...] = CallUnpickler(pickled, session, frames).load()
     except (ImportError, AttributeError) as e:

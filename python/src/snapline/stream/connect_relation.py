@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.plan import LogicalPlan
 
 from snapline.remote.message import FUNCTION, pack
+from snapline.remote.pickles import python_version
 from snapline.remote.server import known_by_server
 from snapline.stream.planning import ProcessPlan
 from snapline.worker.entry import Entry, RawInput, RawOutput
@@ -57,7 +57,7 @@ class FunctionRelation(LogicalPlan):
             "columns": [] if second is None else list(second.columns),
             "output": plan.result.json(),
             "spec": json.dumps(plan.spec_json()),
-            "python": "{}.{}".format(*sys.version_info),
+            "python": python_version(),
         }
         if initial is not None:
             self._header["initial_spec"] = json.dumps(initial.spec_json())

@@ -22,6 +22,7 @@ import io.snapline.spark.provider.{BackendSettings, ProviderSettings, StartCheck
 object Checkpointing {
   private val drivers = new ConcurrentHashMap[String, CheckpointDriver]
   @volatile private var plugin: PluginContext = _
+  @volatile private var rebalancing = new Rebalancing(new LiveExecutors)
   private var makeObservers: () => CheckpointObservers = _
   private var observers: Option[CheckpointObservers] = None
 
@@ -29,11 +30,18 @@ object Checkpointing {
   private val IntervalMark = "snapline/interval"
   private val UnalignedMark = s"${CheckpointFolder.Own}/${CheckpointFolder.UnalignedMark}"
 
-  /** @param makeObservers
+  /** @param executors
+    *   those of the application
+    * @param makeObservers
     *   called when the first query is started: an application without checkpoints pays for nothing
     */
-  private[spark] def open(plugin: PluginContext, makeObservers: () => CheckpointObservers): Unit = synchronized {
+  private[spark] def open(
+      plugin: PluginContext,
+      executors: LiveExecutors,
+      makeObservers: () => CheckpointObservers
+  ): Unit = synchronized {
     this.plugin = plugin
+    rebalancing = new Rebalancing(executors)
     this.makeObservers = makeObservers
   }
 
@@ -126,7 +134,9 @@ object Checkpointing {
   def planned(batch: PlannedBatch, session: SparkSession): Unit = {
     val root = new Path(batch.stateFolder).getParent
     val driver = drivers.get(root.toString)
-    if (driver != null) session.sparkContext.setLocalProperty(TaskBarrier.Property, driver.planned(batch).text)
+    val barrier = Option(driver).map(_.planned(batch))
+    barrier.foreach(of => session.sparkContext.setLocalProperty(TaskBarrier.Property, of.text))
+    rebalancing.planned(batch, session, barrier)
   }
 
   /** A query is about to start on this checkpoint folder, and nothing is written yet. A plain start could plan batches

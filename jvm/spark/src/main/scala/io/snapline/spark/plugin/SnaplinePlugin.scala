@@ -8,7 +8,13 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.{Acknowledgement, Decline}
 import io.snapline.error.InternalError
-import io.snapline.spark.coordinator.{BroadcastBoard, CheckpointMetrics, Checkpointing, DriverMemory}
+import io.snapline.spark.coordinator.{
+  BroadcastBoard,
+  CheckpointMetrics,
+  Checkpointing,
+  DriverMemory,
+  LiveExecutors
+}
 import io.snapline.spark.protocol.{BroadcastReport, DriverMessage, ExecutorLink, HoldersReport, MessageCheck}
 import io.snapline.spark.provider.OpenStates
 import io.snapline.spark.settings.SparkLineCheck
@@ -27,7 +33,9 @@ class SnaplinePlugin extends SparkPlugin {
     private val log = LoggerFactory.getLogger(classOf[SnaplinePlugin])
 
     override def init(context: SparkContext, plugin: PluginContext): JavaMap[String, String] = {
-      Checkpointing.open(plugin, () => CheckpointsUi.open(context))
+      val executors = new LiveExecutors
+      context.addSparkListener(executors)
+      Checkpointing.open(plugin, executors, () => CheckpointsUi.open(context))
       Collections.emptyMap()
     }
 

@@ -4,12 +4,10 @@ import java.lang.ProcessBuilder.Redirect
 import java.util.{Collections, LinkedHashMap, Map => JavaMap, UUID}
 import java.util.concurrent.{ConcurrentHashMap, LinkedBlockingQueue, TimeoutException, TimeUnit}
 
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.api.java.JavaSparkContext
 import org.apache.spark.api.python.Py4JServer
-import org.apache.spark.sql
 import org.apache.spark.sql.classic.{DataFrame, SparkSession}
 import org.apache.spark.sql.connect.service.SessionHolder
 import org.slf4j.LoggerFactory
@@ -49,11 +47,11 @@ final class Companion private[snapline] (holder: SessionHolder, token: String, o
     * @param id
     *   the request's
     */
-  private[snapline] def call(id: String, dataFrames: Seq[sql.DataFrame], pickled: Array[Byte]): String = {
+  private[snapline] def call(id: String, asked: => CompanionRequest): String = {
     val request = recent.computeIfAbsent(
       id,
       _ => {
-        val made = new CompanionRequest(dataFrames.asJava, pickled)
+        val made = asked
         requests.add(Some(made))
         made
       }

@@ -7,12 +7,14 @@ import org.apache.spark.sql.DataFrame
 
 /** A call that a companion has to do.
   *
+  * @param python
+  *   the client's version, as `3.11`: pickles of another one cannot be read
   * @param frames
   *   the DataFrames that it names, by their position
   * @param pickled
   *   function and arguments
   */
-final class CompanionRequest(val frames: JavaList[DataFrame], val pickled: Array[Byte]) {
+final class CompanionRequest(val python: String, val frames: JavaList[DataFrame], val pickled: Array[Byte]) {
   private[snapline] val answered = new CompletableFuture[String]
 
   /** Called by the companion, once, with JSON. */

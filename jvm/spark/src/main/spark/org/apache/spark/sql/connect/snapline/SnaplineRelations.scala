@@ -2,6 +2,8 @@ package org.apache.spark.sql.connect.snapline
 
 import java.util.Optional
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.connect.proto
 import org.apache.spark.sql
 import org.apache.spark.sql.catalyst.InternalRow
@@ -43,9 +45,12 @@ private[snapline] object SnaplineRelations {
 
   /** One row: what the call gave, in JSON. */
   private def call(message: MessageParts, planner: SparkConnectPlanner): LogicalPlan = {
-    val frames = message.parts("inputs").map(rows(_, planner))
-    val Seq(pickled) = message.parts("call"): @unchecked
-    val answer = Companions.of(planner.sessionHolder).call(message.text("id"), frames, pickled)
+    def asked = {
+      val frames = message.parts("inputs").map(rows(_, planner)).asJava
+      val Seq(pickled) = message.parts("call"): @unchecked
+      new CompanionRequest(message.text("python"), frames, pickled)
+    }
+    val answer = Companions.of(planner.sessionHolder).call(message.text("id"), asked)
     LocalRelation(Seq(AttributeReference("answer", StringType)()), Seq(InternalRow(UTF8String.fromString(answer))))
   }
 
