@@ -43,9 +43,7 @@ class Server:
         }
         command = [f"{spark_home()}/bin/spark-submit", "--master", "local[2]", "--jars", str(snapline.jar_path())]
         settings = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
-        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
-        for name in ("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED"):
-            environment.pop(name, None)
+        environment = {**without_spark(), "PYSPARK_PYTHON": sys.executable}
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [*command, *settings, "--class", SERVER_CLASS, "spark-internal"],
@@ -72,9 +70,7 @@ class Server:
         """Runs a client to its end."""
         address = f"sc://localhost:{self.port}"
         command = [sys.executable, str(CLIENT), address, str(self.folder / folder), what]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
-        environment.pop("PYSPARK_PYTHON", None)
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, env=without_spark())
         assert ended.returncode == 0, ended.stderr[-3000:]
         told: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
         return told
@@ -82,6 +78,11 @@ class Server:
     def commits(self, folder: str = "query") -> int:
         found = (self.folder / folder / "checkpoint" / "commits").glob("[0-9]*")
         return max((int(each.name) for each in found), default=-1)
+
+
+def without_spark() -> dict[str, str]:
+    """The environment without what a client in this process has put there: a token, and that there is a server."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
 
 
 @pytest.fixture

@@ -18,6 +18,6 @@ def step(life: Path, number: int, release: str) -> Any:
     venv = ".venv" if release == MAIN else f".venv-{release.rpartition('.')[0]}"
     environment = {**os.environ, "PYTHONPATH": str(TOP), "SNAPLINE_SPARK": release}
     subprocess.run([TOP / "scripts" / "jar"], env=environment, check=True)
-    command = [TOP / venv / "bin" / "python", "-m", "integration.lines.job", str(life), str(number)]
+    command = [str(TOP / venv / "bin" / "python"), "-m", "integration.lines.job", str(life), str(number)]
     subprocess.run(command, env=environment, check=True, cwd=life)
     return json.loads((life / f"found-{number}.json").read_text())

@@ -27,7 +27,7 @@ private[coordinator] object Balance {
       val least = takers.minByOption(executor => (held(executor).size, executor))
       least.filter(held(_).size + 1 < held(most).size) match {
         case Some(taker) =>
-          // Those that were moved stand at the end: they stay.
+          // Partitions that were moved stand at the end, and stay.
           val partition = held(most).dequeue()
           held(taker).enqueue(partition)
           free(taker) -= 1
