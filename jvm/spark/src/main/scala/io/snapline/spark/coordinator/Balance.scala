@@ -4,22 +4,29 @@ import scala.collection.mutable
 
 /** Partitions that go to executors with fewer of them.
   *
-  * A batch loads what was moved before it, so that each executor takes as many at a time as it has cores.
+  * A batch loads what was moved before it, so that each executor takes as many at a time as it has cores. What was on
+  * an executor that is gone has to be loaded anyway.
   */
 private[coordinator] object Balance {
 
   /** @param where
-    *   the executor of each partition; all are live
+    *   the live executor of each partition; None: its executor is gone
     * @param cores
     *   the live executors, and how many partitions each takes at once
     * @return
     *   partitions and their new executors; empty: no executor has two more than another one
     */
-  def moves(where: Seq[String], cores: Map[String, Int]): Seq[(Int, String)] = {
+  def moves(where: Seq[Option[String]], cores: Map[String, Int]): Seq[(Int, String)] = {
     val held = mutable.Map.from(cores.keys.map(_ -> mutable.Queue.empty[Int]))
-    where.zipWithIndex.foreach { case (executor, partition) => held(executor).enqueue(partition) }
+    for ((executor, partition) <- where.zipWithIndex; live <- executor) held(live).enqueue(partition)
     val free = mutable.Map.from(cores)
     val moved = Seq.newBuilder[(Int, String)]
+    for ((None, partition) <- where.zipWithIndex) {
+      val (executor, partitions) = held.minBy { case (executor, partitions) => (partitions.size, executor) }
+      partitions.enqueue(partition)
+      free(executor) -= 1
+      moved += partition -> executor
+    }
     var isDone = false
     while (!isDone) {
       val most = held.toSeq.maxBy { case (executor, partitions) => (partitions.size, executor) }._1

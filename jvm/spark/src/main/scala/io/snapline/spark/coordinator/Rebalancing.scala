@@ -9,9 +9,11 @@ import org.slf4j.LoggerFactory
 import io.snapline.spark.protocol.TaskBarrier
 import io.snapline.spark.provider.{ProviderSettings, SnaplineProvider}
 
-/** Gives executors that were added their share of the stores (docs/notes/024-rebalancing.md).
+/** Gives executors that were added their share of the stores, and stores of those that are gone a new place
+  * (docs/notes/024-rebalancing.md).
   *
-  * Spark sends a task where its store is, for as long as the executor lives: one that is added later would get none.
+  * Spark sends a task where its store is, for as long as the executor lives: one that is added later would get none. A
+  * task whose executor is gone waits for it all the same, as long as `spark.locality.wait` says.
   */
 private[spark] final class Rebalancing(executors: LiveExecutors) {
   import Rebalancing._
@@ -51,10 +53,10 @@ private[spark] final class Rebalancing(executors: LiveExecutors) {
     val where = (0 until operator.parallelism).map { partition =>
       operator.stores.view.flatMap(locations.of(operator.id, partition, _)).find(live.contains)
     }
-    // Those of an executor that is gone have no place until a task has run.
-    if (where.exists(_.isEmpty)) where.forall(_.isEmpty)
+    // A run's first batch: Spark sends its tasks where there is room.
+    if (where.forall(_.isEmpty)) true
     else {
-      val moves = Balance.moves(where.flatten, live.map { case (id, executor) => id -> executor.cores })
+      val moves = Balance.moves(where, live.map { case (id, executor) => id -> executor.cores })
       for ((partition, to) <- moves; store <- operator.stores)
         locations.move(operator.id, partition, store, live(to).host, to)
       if (moves.nonEmpty) {
