@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +20,7 @@ from snapline_bench.job import Job, Result
 from snapline_bench.provider import Provider
 from snapline_bench.session import open_session
 from snapline_bench.snapline_only import sessions
-from snapline_bench.stream import Stream, Workload, summary
+from snapline_bench.stream import STEADY_FIGURES, STEADY_QUICK, Steady, Stream, Workload, steady
 
 CLASSIC = "classic"
 CONNECT = "connect"
@@ -29,22 +28,10 @@ NAMES = (CLASSIC, CONNECT)
 TITLES = {CLASSIC: "a classic session", CONNECT: "a client, its server, and the Python beside it"}
 
 
-@dataclass(frozen=True)
-class Sizes:
-    keys: int = 10_000
-    rows: int = 200_000
-    warm_up: int = 8
-    batches: int = 15
-    memory: str = "4g"
-
-
-QUICK = Sizes(keys=1_000, rows=4_000, warm_up=1, batches=2)
+Sizes = Steady
+QUICK = STEADY_QUICK
 REPS = 3
-FIGURES = {
-    "cpu_us_row": "CPU us / row",
-    "wall_us_row": "wall us / row",
-    "others": "other load, cores",
-}
+FIGURES = STEADY_FIGURES
 GOALS = [
     Goal("cpu_us_row", Part.WHOLE, CLASSIC, 1.03, CONNECT),
     Goal("wall_us_row", Part.WHOLE, CLASSIC, None, CONNECT),
@@ -80,17 +67,6 @@ def measure(job: Job) -> Result:
     spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory, builder)
     stream = Stream(spark, Workload("key bigint, entry bigint, value bigint", sums), job.scratch, job.scratch / "c")
     # Under a coordinator both, so that a client's query has its process beside the server.
-    progress, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :], snapline.start)
-    measured = [summary(each) for each in progress]
-    stream.stop()
+    result = steady(stream, sizes, batches, snapline.start)
     spark.stop()
-    rows = sizes.rows * sizes.batches
-    assert len(measured) == sizes.batches, measured
-    return {
-        "figures": {
-            "cpu_us_row": usage.cpu_s / rows * 1e6,
-            "wall_us_row": median(batch["wall_ms"] for batch in measured) / sizes.rows * 1e3,
-            "others": usage.others,
-        },
-        "batches": measured,
-    }
+    return result

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -17,6 +18,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from snapline_bench import cpu
 from snapline_bench.events import FILES_A_BATCH
+from snapline_bench.job import Result
 
 Progress = dict[str, Any]
 
@@ -31,6 +33,25 @@ class Workload:
 
 # Of `SumEvents`.
 SUMS = Workload("key bigint, value bigint", lambda events: events.groupBy("key").agg(F.sum("value").alias("sum")))
+
+
+@dataclass(frozen=True)
+class Steady:
+    """Micro-batches of one size."""
+
+    keys: int = 10_000
+    rows: int = 200_000
+    warm_up: int = 8
+    batches: int = 15
+    memory: str = "4g"
+
+
+STEADY_QUICK = Steady(keys=1_000, rows=4_000, warm_up=1, batches=2)
+STEADY_FIGURES = {
+    "cpu_us_row": "CPU us / row",
+    "wall_us_row": "wall us / row",
+    "others": "other load, cores",
+}
 
 
 class Stream:
@@ -111,6 +132,24 @@ class Stream:
     def stop(self) -> None:
         if self._query is not None:
             self._query.stop()
+
+
+def steady(
+    stream: Stream, sizes: Steady, batches: list[Path], how: Callable[..., StreamingQuery] | None = None
+) -> Result:
+    """What a row costs, once the batches to warm up with are through. Stops the query."""
+    progress, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :], how)
+    measured = [summary(each) for each in progress]
+    stream.stop()
+    assert len(measured) == sizes.batches, measured
+    return {
+        "figures": {
+            "cpu_us_row": usage.cpu_s / (sizes.rows * sizes.batches) * 1e6,
+            "wall_us_row": median(batch["wall_ms"] for batch in measured) / sizes.rows * 1e3,
+            "others": usage.others,
+        },
+        "batches": measured,
+    }
 
 
 def summary(progress: Progress) -> dict[str, Any]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -20,7 +18,7 @@ from snapline_bench.job import Job, Result
 from snapline_bench.provider import OURS, Provider
 from snapline_bench.session import open_session
 from snapline_bench.snapline_only import sessions
-from snapline_bench.stream import Stream, Workload, summary
+from snapline_bench.stream import STEADY_FIGURES, STEADY_QUICK, Steady, Stream, Workload, steady
 
 UNION = "union"
 NAMES = (UNION, OURS)
@@ -29,24 +27,11 @@ SCHEMA = "key bigint, entry bigint, value bigint"
 OUT = "key bigint, total bigint"
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """Half of the rows are of one input, and half of the other."""
-
-    keys: int = 10_000
-    rows: int = 200_000
-    warm_up: int = 8
-    batches: int = 15
-    memory: str = "4g"
-
-
-QUICK = Sizes(keys=1_000, rows=4_000, warm_up=1, batches=2)
+#: Half of the rows are of one input, and half of the other.
+Sizes = Steady
+QUICK = STEADY_QUICK
 REPS = 3
-FIGURES = {
-    "cpu_us_row": "CPU us / row",
-    "wall_us_row": "wall us / row",
-    "others": "other load, cores",
-}
+FIGURES = STEADY_FIGURES
 GOALS = [Goal("cpu_us_row", Part.WHOLE, UNION, 1.1), Goal("wall_us_row", Part.WHOLE, UNION, None)]
 
 
@@ -105,17 +90,6 @@ def measure(job: Job) -> Result:
     spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
     workload = Workload(SCHEMA, connected if job.provider.name == OURS else by_hand)
     stream = Stream(spark, workload, job.scratch, job.scratch / "checkpoint")
-    progress, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :])
-    measured = [summary(each) for each in progress]
-    stream.stop()
+    result = steady(stream, sizes, batches)
     spark.stop()
-    rows = sizes.rows * sizes.batches
-    assert len(measured) == sizes.batches, measured
-    return {
-        "figures": {
-            "cpu_us_row": usage.cpu_s / rows * 1e6,
-            "wall_us_row": median(batch["wall_ms"] for batch in measured) / sizes.rows * 1e3,
-            "others": usage.others,
-        },
-        "batches": measured,
-    }
+    return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
 import snapline
-from snapline import KeyedProcessFunction, ValueStateDescriptor, main_output, side_output
+from integration.connect import sums
+from integration.connect.sums import Sum
+from snapline import main_output, side_output
 from snapline.errors import InvalidConfiguration, WrongSparkVersion
 from tests.python.conformance import functions, windows
 from tests.python.conformance.runs import in_harness, in_spark
@@ -22,17 +24,8 @@ from tests.python.conformance.scenarios import SCENARIOS
 # Workers cannot import the tests.
 cloudpickle.register_pickle_by_value(functions)
 cloudpickle.register_pickle_by_value(windows)
+cloudpickle.register_pickle_by_value(sums)
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
-
-
-class Sum(KeyedProcessFunction):
-    def open(self, ctx: Any) -> None:
-        self.total = ctx.get_state(ValueStateDescriptor("total", "long"))
-
-    def process_element(self, row: Any, ctx: Any) -> Iterator[Any]:
-        total = (self.total.value() or 0) + row.v
-        self.total.update(total)
-        yield row.k, total
 
 
 def rows_of(spark: SparkSession) -> DataFrame:

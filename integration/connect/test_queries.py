@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,26 +20,19 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import snapline
-from snapline import CheckpointConfig, CheckpointListener, FixedDelayRestart, KeyedProcessFunction, ValueStateDescriptor
+from integration.connect import sums
+from integration.connect.sums import Sum
+from snapline import CheckpointConfig, CheckpointListener, FixedDelayRestart
 from snapline.errors import InvalidConfiguration, NotACheckpoint, StateNotFound
 from snapline.session import PROVIDER
 from tests.python.sink import ledger
 
 cloudpickle.register_pickle_by_value(ledger)
+cloudpickle.register_pickle_by_value(sums)
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 INTERVAL = CheckpointConfig(interval=timedelta(hours=1))
 KEYS, ROWS = 5, 100
-
-
-class Sum(KeyedProcessFunction):
-    def open(self, ctx: Any) -> None:
-        self.total = ctx.get_state(ValueStateDescriptor("total", "long"))
-
-    def process_element(self, row: Any, ctx: Any) -> Iterator[Any]:
-        total = (self.total.value() or 0) + row.v
-        self.total.update(total)
-        yield row.k, total
 
 
 class Work:
