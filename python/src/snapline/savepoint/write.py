@@ -13,8 +13,8 @@ from snapline._version import __version__
 from snapline.errors import IncompatibleState
 from snapline.folder.files import side_by_side
 from snapline.folder.hadoop_files import HadoopFiles
-from snapline.java_api import is_connect, java_savepoints, translate
-from snapline.remote.beside import call_beside
+from snapline.java_api import java_savepoints, translate
+from snapline.remote.beside import runs_beside
 from snapline.savepoint.create import SPARK, Progress, check_empty
 from snapline.savepoint.layout import OperatorLayout, StateKey, find_operator
 from snapline.savepoint.metadata import CANONICAL, METADATA, UNFINISHED, SavepointMetadata, read_savepoint
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
+@runs_beside
 def write_savepoint(
     like: str,
     to: str,
@@ -53,10 +54,8 @@ def write_savepoint(
     """
     from snapline.savepoint.read import active_session, read_state
 
-    session = session or active_session()
-    if is_connect(session):
-        taken: SavepointMetadata = call_beside(session, write_savepoint, like, to, dict(states), session=session)
-        return taken
+    if session is None:
+        return write_savepoint(like, to, states, session=active_session(), progress=progress)
     source, target = HadoopFiles(session, like), HadoopFiles(session, to)
     metadata = read_savepoint(source)
     check_empty(target, "a savepoint")

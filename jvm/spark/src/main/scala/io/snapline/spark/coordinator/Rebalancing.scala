@@ -30,7 +30,7 @@ private[spark] final class Rebalancing(executors: LiveExecutors) {
     */
   def planned(batch: PlannedBatch, session: SparkSession, barrier: Option[TaskBarrier]): Unit = {
     val seen = executors.current
-    if (seen.executors.size > 1 && isInStorage(barrier) && isOn(session) && (even.get(batch.run) ne seen)) {
+    if (seen.executors.size > 1 && (even.get(batch.run) ne seen) && isInStorage(barrier) && isOn(session)) {
       val locations = new StoreLocations(session, batch.stateFolder, batch.run)
       val isEven = batch.operators.map(balance(_, locations, seen.executors)).forall(identity)
       if (isEven) even.put(batch.run, seen): Unit
