@@ -4,8 +4,8 @@ import scala.collection.mutable
 
 /** Partitions that go to executors with fewer of them.
   *
-  * A batch loads what was moved before it, so that each executor takes as many at a time as it has cores. Stores of
-  * an executor that is gone have to be loaded anyway.
+  * A batch loads what was moved before it, so that each executor takes as many at a time as it has cores. Stores of an
+  * executor that is gone have to be loaded anyway.
   */
 private[coordinator] object Balance {
 
