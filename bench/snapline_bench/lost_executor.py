@@ -108,7 +108,7 @@ def measure(job: Job) -> Result:
     usage = cpu.read().since(before)
     stream.stop()
     spark.stop()
-    # A later batch loads what moves to the executor that follows, whose code is cold. It is one of the usual ones.
+    # A later batch runs on the executor that follows, whose code is cold. It is one of the usual ones.
     batch_ms = median(usual)
     return {
         "figures": {

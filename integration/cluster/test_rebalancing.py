@@ -44,6 +44,12 @@ def places(spark: SparkSession, folder: Path, run: str) -> list[str]:
     return [str(each.get()) if each.isDefined() else "" for each in found]
 
 
+def loads(query: Any) -> list[int]:
+    """Of each batch, the stores that it loaded from storage. Spark 4.1 does not tell."""
+    found = [progress["stateOperators"] for progress in query.recentProgress]
+    return [operators[0]["customMetrics"].get("rocksdbNumLoadedFromDfs", 0) for operators in found if operators]
+
+
 def wait_for(condition: Callable[[], object], query: Any, seconds: float = 90.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
@@ -91,6 +97,8 @@ def test_a_new_executor_gets_its_share(spark: SparkSession, tmp_path: Path, how:
         wait_for(lambda: query.lastProgress["batchId"] > reached + 5, query)
         # They stay.
         assert has_share()
+        # The stores of the dead executor, and those of the first batch. The others were loaded ahead of their move.
+        assert sum(loads(query)[1:]) <= PARTITIONS // 2, loads(query)
         assert getattr(query, "restarts", 0) == 0
         if isinstance(query, snapline.SupervisedQuery):
             query.stop_with_savepoint(str(tmp_path / "savepoint"))

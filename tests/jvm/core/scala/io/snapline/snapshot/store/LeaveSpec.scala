@@ -9,7 +9,7 @@ import io.snapline.snapshot.format.{HandleMeta, VersionRef}
 import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener}
 
-/** What becomes of a state that one store leaves open and another one wants (docs/notes/015-replays.md). */
+/** What becomes of a state that one store leaves open and another one wants (docs/notes/015-replays.md, 024-rebalancing.md). */
 abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
 
   private def withStore(settings: StateSettings = StateSettings(policy = SnapshotPolicy(minChangelogs = 1000)))(
@@ -30,6 +30,12 @@ abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
   private def keys(state: VersionedState): Set[String] = {
     val cursor = state.backend.family("default").iterate()
     Iterator.continually(cursor).takeWhile(_.next()).map(at => new String(at.key)).toSet
+  }
+
+  private def loaded(fixture: StoreFixture, version: Long, uid: Option[String] = None): VersionedState = {
+    val state = fixture.open()
+    state.load(version, uid)
+    state
   }
 
   private def commit(
@@ -127,6 +133,86 @@ abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
       val changed = holder(here.uid)
       put(changed, "never committed")
       assert(taken(changed, 2, Some(here.uid)) == Set("a", "here"))
+    }
+  }
+
+  for (uids <- Seq(true, false))
+    test(s"an older version takes the changelogs since, and loads nothing, with ids: $uids") {
+      withStore() { fixture =>
+        val first = fixture.open()
+        commit(first, 0, "k0", force = true): Unit
+        val left = new LeftState(loaded(fixture, 1))
+        val refs = (1L until 4L).map(version => commit(first, version, s"k$version"))
+        val state = fixture.open()
+        state.load(4, Some(refs.last.uid).filter(_ => uids), leftOpen = left)
+        assert(left.isTaken && !state.stats.loadedFromStorage && state.stats.replayed == 3)
+        assert(keys(state) == (0 until 4).map(n => s"k$n").toSet && state.backend.family("default").keyCount == 4)
+        put(state, "k4")
+        val last = state.commit(forceSnapshot = true)
+        // The snapshot below is the one that it was loaded from, whose files storage has.
+        assert(state.stats.reusedFiles > 0)
+        assert(keys(loaded(fixture, 5, Some(last.uid))) == (0 until 5).map(n => s"k$n").toSet)
+        assert(new StoreAudit(fixture.plainStorage).broken.isEmpty)
+      }
+    }
+
+  test("a snapshot made elsewhere since is the one below, and none of its files is named again") {
+    withStore(StateSettings(retain = 1, minStale = 1, policy = SnapshotPolicy(minChangelogs = 1000))) { fixture =>
+      val first = fixture.open()
+      commit(first, 0, "a", force = true): Unit
+      val left = new LeftState(loaded(fixture, 1))
+      val refs = (1 to 5).map(version => commit(first, version, s"k$version", force = version == 3))
+      first.cleanUp()
+      val state = fixture.open()
+      state.load(6, Some(refs.last.uid), leftOpen = left)
+      // The changelogs up to the snapshot are gone, and those above it alone lead nowhere.
+      assert(!left.isTaken && left.homeIsClosed && state.stats.loadedFromStorage)
+      val later = new LeftState(loaded(fixture, 4))
+      put(state, "b")
+      state.commit(forceSnapshot = true): Unit
+      val ref = commit(state, 7, "d")
+      val next = fixture.open()
+      next.load(8, Some(ref.uid), leftOpen = later)
+      assert(later.isTaken && next.stats.replayed == 4)
+      put(next, "c")
+      val last = next.commit(forceSnapshot = true)
+      assert(next.stats.reusedFiles == 0 && next.stats.snapshotFiles > 0)
+      state.close()
+      next.cleanUp()
+      assert(keys(loaded(fixture, 9, Some(last.uid))) == Set("a", "b", "c", "d") ++ (1 to 5).map(n => s"k$n"))
+      assert(new StoreAudit(fixture.plainStorage).broken.isEmpty)
+    }
+  }
+
+  test("a version that does not come of it is loaded") {
+    withStore() { fixture =>
+      val first = fixture.open()
+      commit(first, 0, "a"): Unit
+      val other = fixture.open()
+      val elsewhere = commit(other, 1, "elsewhere")
+      commit(first, 1, "here"): Unit
+      val counts = commit(first, 2, "more")
+      val left = new LeftState(loaded(fixture, 2, Some(elsewhere.uid)))
+      val state = fixture.open()
+      state.load(3, Some(counts.uid), leftOpen = left)
+      assert(!left.isTaken && left.homeIsClosed && state.stats.loadedFromStorage)
+      assert(keys(state) == Set("a", "here", "more"))
+    }
+  }
+
+  test("an older version waits for a changelog that another executor is copying") {
+    withStore() { fixture =>
+      val first = fixture.open()
+      commit(first, 0, "a"): Unit
+      val left = new LeftState(loaded(fixture, 1))
+      val state = fixture.open()
+      val copying = CompletableFuture.runAsync { () =>
+        Thread.sleep(300)
+        commit(first, 1, "b"): Unit
+      }
+      state.load(2, None, interval = true, leftOpen = left, covered = Some(0))
+      copying.get(30, TimeUnit.SECONDS)
+      assert(left.isTaken && state.stats.replayed == 1 && keys(state) == Set("a", "b"))
     }
   }
 

@@ -100,6 +100,12 @@ object StoreModelSpec {
 
   /** A store of another run goes on; with the state as it is open, if nothing was changed since a commit. */
   final case class HandOver(commits: Boolean) extends Step
+
+  /** A store elsewhere loads the state as it is now. A later store goes on with it and the changelogs since, if no
+    * other attempt came between.
+    */
+  case object Ahead extends Step
+  case object CatchUp extends Step
   final case class Rollback(versions: Int) extends Step
   case object CleanUp extends Step
   case object RemoveFamily extends Step
@@ -126,6 +132,8 @@ object StoreModelSpec {
     2 -> Gen.const(Abort),
     2 -> Gen.const(Reopen),
     2 -> Gen.oneOf(true, false).map(HandOver),
+    2 -> Gen.const(Ahead),
+    2 -> Gen.const(CatchUp),
     2 -> Gen.choose(1, 3).map(Rollback),
     2 -> Gen.const(CleanUp),
     1 -> Gen.const(RemoveFamily),
@@ -164,6 +172,7 @@ object StoreModelSpec {
     private var now = nothing
     private var count = 0
     private var kept = 0L
+    private var behind = Option.empty[VersionedState]
     load()
 
     private def load(leftOpen: LeftOpen = LeftOpen.nothing): Unit = {
@@ -196,7 +205,7 @@ object StoreModelSpec {
 
     def play(steps: Seq[Step]): Unit = {
       steps.foreach {
-        case Reopen | HandOver(_) | Rollback(_) | Elsewhere(_, _) if interval => take(Abort)
+        case Reopen | HandOver(_) | Ahead | CatchUp | Rollback(_) | Elsewhere(_, _) if interval => take(Abort)
         case step => take(step)
       }
       (0 to 2).foreach(compareAll)
@@ -263,6 +272,19 @@ object StoreModelSpec {
           state = fixture.open()
           load(left)
           assert(if (commits) left.isTaken else !(changed && left.isTaken))
+        case Ahead =>
+          behind.foreach(_.close())
+          val other = fixture.open()
+          loadInto(other)
+          other.abort()
+          behind = Some(other).filter(_.current.isDefined)
+        case CatchUp =>
+          next(state.commit(), now)
+          state.awaitSnapshot(): Unit
+          state.close()
+          state = fixture.open()
+          load(behind.fold(LeftOpen.nothing)(new LeftState(_)))
+          behind = None
         case Rollback(versions) =>
           version = math.max(kept, version - versions)
           refs = refs.filter(_._1 <= version)

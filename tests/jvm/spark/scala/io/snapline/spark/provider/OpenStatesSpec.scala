@@ -56,6 +56,18 @@ class OpenStatesSpec extends AnyFunSuite with Eventually {
     }
   }
 
+  test("a state that was loaded ahead is the list's own from the first moment") {
+    val states = new OpenStates(quietMs = 50)
+    val (one, other) = (new Owner, new Owner)
+    states.keep(place(0), 3, one)
+    eventually(assert(one.ended == 1))
+    states.keep(place(0), 5, one)
+    states.keep(place(0), 6, other)
+    eventually(assert(one.ended == 2))
+    eventually(assert(other.ended == 1))
+    assert(states.take(place(0))(_ => true).isEmpty && other.asked == 0)
+  }
+
   test("an owner that Spark closes just when it is asked is kept, too") {
     val states = new OpenStates(hour)
     val owner = new Owner

@@ -55,6 +55,21 @@ final class ProviderFixture(format: Int = 1, scheme: Option[(String, Class[_])] 
       spec: KeyStateEncoderSpec,
       multi: Boolean
   ): P = {
+    val (conf, configuration) = configured(settings)
+    provider.init(id, schema, schema, spec, families, conf, configuration, multi, None)
+    opened :+= provider
+    provider
+  }
+
+  /** Loads the store as it is loaded ahead of a move. */
+  def warm(version: Long, settings: (String, String)*): Unit = {
+    val (conf, configuration) = configured(settings)
+    WarmStore.leave(id, version, None, UUID.randomUUID(), conf, configuration)
+  }
+
+  def id: StateStoreId = StateStoreId(location, 0, 0)
+
+  private def configured(settings: Seq[(String, String)]): (StateStoreConf, Configuration) = {
     val configuration = new Configuration
     configuration.set("sql.streaming.runId", UUID.randomUUID().toString)
     scheme.foreach { case (name, implementation) => configuration.set(s"fs.$name.impl", implementation.getName) }
@@ -66,10 +81,7 @@ final class ProviderFixture(format: Int = 1, scheme: Option[(String, Class[_])] 
       conf.setConfString(name, value)
       configuration.set(name, value)
     }
-    val id = StateStoreId(location, 0, 0)
-    provider.init(id, schema, schema, spec, families, StateStoreConf(conf), configuration, multi, None)
-    opened :+= provider
-    provider
+    (StateStoreConf(conf), configuration)
   }
 
   /** Every file of the store, and its bytes. */

@@ -94,6 +94,23 @@ private[snapshot] final class HeldState(
     }
   }
 
+  /** Changelogs that another store has written were applied.
+    *
+    * @param last
+    *   the newest of them
+    * @param snapshot
+    *   the one below it
+    */
+  def caughtUp(last: ChangelogMeta, snapshot: Option[HandleMeta]): Unit = synchronized {
+    newest = Some(last.ref)
+    asked = last.ref.version
+    // A snapshot made elsewhere has files of another backend, which may bear names of this one's.
+    if (snapshot.map(_.ref) != lastSnapshot.map(_.ref)) uploaded = Map.empty
+    lastSnapshot = snapshot
+    written = Mark(last.distance, last.changelogBytes)
+    covered = Mark(0, 0)
+  }
+
   /** The version held is loaded, maybe once more: the next batch begins, and no other batch is run again. */
   def begun(): Unit = synchronized { asked = version }
 

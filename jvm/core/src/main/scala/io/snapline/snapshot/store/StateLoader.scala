@@ -2,6 +2,8 @@ package io.snapline.snapshot.store
 
 import scala.annotation.tailrec
 
+import org.slf4j.LoggerFactory
+
 import io.snapline.error.{CheckpointDamaged, InternalError, StateNotFound}
 import io.snapline.snapshot.format.{Origin, StoreFolder, VersionRef}
 import io.snapline.snapshot.upload.BackdatedSnapshot
@@ -18,6 +20,8 @@ private[snapshot] final class StateLoader(
     check: Origin => Unit
 ) {
   import store.{clock, origin, storage}
+
+  private val log = LoggerFactory.getLogger(classOf[StateLoader])
 
   /** Where changelogs of interval durability are. */
   def own: CheckpointStorage =
@@ -49,30 +53,40 @@ private[snapshot] final class StateLoader(
     val backdated = ahead.map(new BackdatedSnapshot(storage, clock, origin).write(_, version).uid)
     val named = backdated.orElse(uid)
     val restored =
-      if (!interval) restoring(storage).restore(version, named)
-      else underInterval(version, named, System.nanoTime() + (if (awaits) StateLoader.AwaitNanos else 0))
+      if (interval) underInterval(version, named, deadline(awaits)) else restoring(storage).restore(version, named)
     forCoordinator(adopt(restored), interval, base)
   }
 
-  /** The state that storage would give, if somebody left it open. */
+  /** The state that storage would give, if somebody left it open, or an older one of its line.
+    *
+    * @param awaits
+    *   as in `load`
+    */
   def takeOver(
       leftOpen: LeftOpen,
       version: Long,
       uid: Option[String],
       interval: Boolean,
-      base: Option[VersionRef]
-  ): Option[HeldState] =
-    leftOpen.take(isWanted(_, version, uid)).map { left =>
+      base: Option[VersionRef],
+      awaits: Boolean
+  ): Option[TakenOver] = {
+    val catchUp = new CatchUp(if (interval) layered else storage, clock, version, uid, deadline(awaits))
+    leftOpen.take(catchUp.reaches).flatMap { left =>
       try {
         check(left.origin)
         left.held.ref.foreach(ref => clock.observe(ref.uid))
-        forCoordinator(left.held, interval, base)
-      } catch { case e: Throwable => left.close(); throw e }
+        val replayed = catchUp.run(left.held)
+        Some(TakenOver(forCoordinator(left.held, interval, base), replayed))
+      } catch {
+        case e @ (_: StateNotFound | _: CheckpointDamaged) =>
+          log.info(s"The state that was left open for ${storage.location} is of no use: ${e.getMessage}")
+          left.close()
+          None
+        case e: Throwable =>
+          left.close()
+          throw e
+      }
     }
-
-  /** Without an id the latest attempt counts, and another executor may have made one since. */
-  private def isWanted(ref: VersionRef, version: Long, uid: Option[String]): Boolean = ref.version == version && {
-    uid.fold(StoreFolder.list(storage).candidates(version).headOption.contains(ref))(_ == ref.uid)
   }
 
   def loadFrom(snapshotVersion: Long, snapshotUid: Option[String], version: Long, uid: Option[String]): HeldState =
@@ -87,11 +101,11 @@ private[snapshot] final class StateLoader(
   @tailrec private def underInterval(version: Long, uid: Option[String], deadline: Long): Restored = {
     val before = nearFiles
     val restored =
-      try Some(restoring(new LayeredStorage(own, storage)).restore(version, uid))
+      try Some(restoring(layered).restore(version, uid))
       catch {
         case _: StateNotFound | _: CheckpointDamaged if nearFiles != before => None
         case _: StateNotFound | _: CheckpointDamaged if System.nanoTime() < deadline =>
-          Thread.sleep(StateLoader.AwaitStepMs)
+          Thread.sleep(FolderWait.StepMs)
           None
       }
     restored match {
@@ -99,6 +113,10 @@ private[snapshot] final class StateLoader(
       case None => underInterval(version, uid, deadline)
     }
   }
+
+  private def deadline(awaits: Boolean): Long = System.nanoTime() + (if (awaits) FolderWait.Nanos else 0)
+
+  private def layered: CheckpointStorage = new LayeredStorage(own, storage)
 
   private def nearFiles: Set[String] = own.list("").map(_.name).toSet
 
@@ -116,9 +134,9 @@ private[snapshot] final class StateLoader(
   }
 }
 
-private object StateLoader {
-
-  /** A changelog of one batch is there by then, or its executor is gone. */
-  private val AwaitNanos = 2000000000L
-  private val AwaitStepMs = 50L
-}
+/** A state that another store had left open.
+  *
+  * @param replayed
+  *   changelogs applied to it since
+  */
+private[snapshot] final case class TakenOver(held: HeldState, replayed: Int)

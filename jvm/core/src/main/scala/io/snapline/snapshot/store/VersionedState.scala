@@ -123,20 +123,23 @@ final class VersionedState(
     val isHeld = !empty && holds(version, wanted)
     val isOpen = isHeld && writer != null
     var fromStorage = false
+    var replayed = 0
     if (!isHeld) {
       drop()
       if (version == 0 || empty) held = loader.empty(version)
       else {
-        val left = if (ahead.isEmpty) loader.takeOver(leftOpen, version, wanted, interval, base) else None
+        val awaits = uploads.isDefined
+        val left = if (ahead.isEmpty) loader.takeOver(leftOpen, version, wanted, interval, base, awaits) else None
         fromStorage = left.isEmpty
-        held = left.getOrElse(loader.load(version, wanted, interval, base, ahead, awaits = uploads.isDefined))
+        held = left.fold(loader.load(version, wanted, interval, base, ahead, awaits))(_.held)
+        replayed = left.fold(held.distance)(_.replayed)
       }
     }
     lastLoaded = held.ref
     begin(version, interval)
     // An operator that reads before it writes opens the version twice, and loads it once.
     if (isOpen) figures.openedAgain(millis(begun))
-    else figures.loaded(millis(begun), fromStorage, if (fromStorage) held.distance else 0)
+    else figures.loaded(millis(begun), fromStorage, replayed)
   }
 
   /** Like `load`, from one given snapshot; for reading old state. */

@@ -25,7 +25,8 @@ private[spark] trait StateOwner {
 }
 
 /** States of this executor that a replayed batch has left loaded (docs/notes/015-replays.md). Each replayed batch is a
-  * run of its own, with stores of its own; those of the next run take the states over instead of loading them anew.
+  * run of its own, with stores of its own; those of the next run take the states over instead of loading them anew. So
+  * do stores that move here, with states that were loaded ahead of them (docs/notes/024-rebalancing.md).
   *
   * Spark closes the stores of a run that has ended at about the time when the next run opens its first. An owner it
   * closes meanwhile is kept until its state is taken, or outdated, or nobody has taken or left any for a while. Any
@@ -46,7 +47,15 @@ private[spark] final class OpenStates(quietMs: Long = OpenStates.QuietMs) {
     touched = System.nanoTime()
     // All partitions have made the version before it when one makes the next.
     remove { case (there, entry) => there == place || there.root == place.root && entry.version < version - 1 }
-    entries(place) = new Entry(version, owner)
+    entries(place) = new Entry(version, owner, isOurs = false)
+  }
+
+  /** A state that no task has used yet. This ends the owner if nobody takes the state for a while. */
+  def keep(place: Place, version: Long, owner: StateOwner): Unit = synchronized {
+    touched = System.nanoTime()
+    remove { case (there, _) => there == place }
+    entries(place) = new Entry(version, owner, isOurs = true)
+    watchIfNeeded()
   }
 
   /** Spark closes the owner. True: this ends it when the time has come. */
@@ -119,9 +128,8 @@ private[spark] object OpenStates {
     */
   final case class Place(root: String, store: StoreId)
 
-  private final class Entry(val version: Long, val owner: StateOwner) {
-
-    /** Spark has closed it. */
-    var isOurs = false
-  }
+  /** @param isOurs
+    *   Spark has closed the owner, or never knew it
+    */
+  private final class Entry(val version: Long, val owner: StateOwner, var isOurs: Boolean)
 }

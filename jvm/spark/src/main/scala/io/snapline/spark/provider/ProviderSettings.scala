@@ -46,6 +46,7 @@ object ProviderSettings {
   val Changelog: String = Prefix + "state.changelog.enabled"
   val MaxParallelism: String = Prefix + "max-parallelism"
   val TimeIndex: String = Prefix + "state.time-index.enabled"
+  val Rebalance: String = Prefix + "state.rebalance.enabled"
   val SnapshotThreads: String = Prefix + "snapshot.threads"
   val LocalBackup: String = CoordinatorSettings.Prefix + "local-backup.enabled"
   val InlineThreshold: String = CoordinatorSettings.Prefix + "data-inline-threshold"

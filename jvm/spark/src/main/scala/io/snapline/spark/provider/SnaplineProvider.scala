@@ -244,14 +244,19 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
     knownAs = ckptId.filter(known => ahead.isDefined || named.exists(_ != known))
     // In checkpoint format 1 Spark names no attempt, and the latest is taken.
     val uid = if (ahead.isDefined) None else named.orElse(ckptId.filter(_ => conf.enableStateStoreCheckpointIds))
-    // The first load of a query that has a coordinator: a batch replayed before may have left its state.
     val leftOpen: LeftOpen =
-      if (barrier.isDefined && !wasLoaded) wanted => OpenStates.here.take(place)(wanted) else LeftOpen.nothing
+      if (mayTakeOver(barrier)) wanted => OpenStates.here.take(place)(wanted) else LeftOpen.nothing
     wasLoaded = true
     val covered = barrier.flatMap(_.covered)
     try state.load(version, uid, empty, barrier.exists(_.interval), base.map(_.ref), ahead, leftOpen, covered)
     catch { case e: StateNotFound => throw location.missing(e) }
   }
+
+  /** A batch replayed before may have left the state, and so may who loaded it ahead of a move. A store that replays has
+    * left its own. A reader takes nothing.
+    */
+  private def mayTakeOver(barrier: Option[TaskBarrier]): Boolean =
+    Option(TaskContext.get()).exists(task => StateInternals.queryId(task) != null) && !(wasLoaded && barrier.exists(_.replays))
 
   /** Waits a little for a snapshot that is being made. */
   override def giveUp(wanted: VersionRef => Boolean): Option[OpenState] = {

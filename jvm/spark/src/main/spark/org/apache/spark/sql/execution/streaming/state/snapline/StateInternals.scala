@@ -20,6 +20,12 @@ object StateInternals {
 
   def runId(configuration: Configuration): UUID = UUID.fromString(configuration.get(StreamExecution.RUN_ID_KEY))
 
+  /** The configuration, changed so that a store reads this run from it. */
+  def ofRun(configuration: Configuration, run: UUID): Configuration = {
+    configuration.set(StreamExecution.RUN_ID_KEY, run.toString)
+    configuration
+  }
+
   def queryId(task: TaskContext): String = task.getLocalProperty(StreamExecution.QUERY_ID_KEY)
 
   /** A folder under the executor's local dirs; Spark deletes it when the executor ends. */

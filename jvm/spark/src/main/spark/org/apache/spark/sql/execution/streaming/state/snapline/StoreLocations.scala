@@ -26,3 +26,9 @@ final class StoreLocations(session: SparkSession, stateFolder: String, run: UUID
   private def id(operator: Long, partition: Int, store: String) =
     StateStoreProviderId(StateStoreId(stateFolder, operator, partition, store), run)
 }
+
+object StoreLocations {
+
+  /** A task's preferred location, as Spark writes it. */
+  def preferred(host: String, executor: String): String = ExecutorCacheTaskLocation(host, executor).toString
+}
