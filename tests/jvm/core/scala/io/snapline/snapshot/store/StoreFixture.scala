@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.snapline.snapshot.format.Origin
+import io.snapline.snapshot.format.{Origin, UidClock}
 import io.snapline.snapshot.merged.{HandleMerger, MergedFiles, MergedStorage}
 import io.snapline.snapshot.upload.{MergedDestination, NearFolder, SnapshotPool}
 import io.snapline.state.heap.HeapMemory
@@ -58,11 +58,11 @@ final class StoreFixture(
   }
 
   /** Another process's view of the same store, or one more in the same process. */
-  def open(over: StateSettings = settings): VersionedState = {
+  def open(over: StateSettings = settings, clock: UidClock = new UidClock): VersionedState = {
     val folder = nearFolder(opened.size)
     val near = NearFolder(folder, nearOf(new HadoopCheckpointStorage(new Path(folder.toURI), new Configuration)))
     val state = new VersionedState(
-      StoreContext(storage, over, StoreFixture.origin, near = Some(near)),
+      StoreContext(storage, over, StoreFixture.origin, Some(near), clock),
       factory,
       pool,
       _ => (),

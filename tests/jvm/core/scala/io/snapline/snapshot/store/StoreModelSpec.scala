@@ -206,7 +206,9 @@ object StoreModelSpec {
     def play(steps: Seq[Step]): Unit = {
       steps.foreach {
         case Reopen | HandOver(_) | Ahead | CatchUp | Rollback(_) | Elsewhere(_, _) if interval => take(Abort)
-        case step => take(step)
+        case step =>
+          try take(step)
+          catch { case e: AssertionError => throw new AssertionError(s"$step: ${e.getMessage}", e) }
       }
       (0 to 2).foreach(compareAll)
     }

@@ -13,8 +13,9 @@ class WarmStoreSpec extends AnyFunSuite {
   private def place(fixture: ProviderFixture) =
     OpenStates.Place(fixture.id.checkpointRootLocation, StoreId(0, 0, "default"))
 
-  private def batches(provider: StateStoreProvider, count: Int): Seq[Version] =
-    (1 to count).scanLeft(Version.Empty)((on, n) => batch(provider, on)(n.toLong -> n.toLong)).tail
+  private def batches(provider: StateStoreProvider, count: Int): Seq[Version] = (1 to count).scanLeft(Version.Empty)(
+    (on, n) => batch(provider, on)(n.toLong -> n.toLong)
+  ).tail
 
   for (backend <- Seq("rocksdb", "hashmap"))
     test(s"its state is there for the store that comes, once, and it writes nothing: $backend") {

@@ -28,7 +28,7 @@ private[snapshot] final class CatchUp(
   def reaches(from: VersionRef): Boolean =
     if (from.version == version) {
       // Without an id the latest attempt counts, and another executor may have made one since.
-      uid.fold(StoreFolder.list(files).candidates(version).headOption.contains(from))(_ == from.uid)
+      uid.fold(listed().candidates(version).headOption.contains(from))(_ == from.uid)
     } else from.version < version && {
       val found = FolderWait.until(deadline)(lineFrom(from))
       line = found.getOrElse(Nil)
@@ -37,14 +37,19 @@ private[snapshot] final class CatchUp(
 
   /** None: nothing of the wanted version is there, or a changelog is missing. */
   private def lineFrom(from: VersionRef): Option[Seq[ChangelogMeta]] = {
-    val folder = StoreFolder.list(files)
-    folder.refs.foreach(ref => clock.observe(ref.uid))
-    folder.candidates(version, uid).headOption.flatMap { wanted =>
+    listed().candidates(version, uid).headOption.flatMap { wanted =>
       try {
         val (line, below) = read.walk(wanted, _.version <= from.version)
         Some(if (below.contains(from)) line else Nil)
       } catch { case _: StateNotFound | _: CheckpointDamaged => None }
     }
+  }
+
+  /** Where the latest attempt counts, the next one made here has to be later than all that are there. */
+  private def listed(): StoreFolder = {
+    val folder = StoreFolder.list(files)
+    folder.refs.foreach(ref => clock.observe(ref.uid))
+    folder
   }
 
   /** The state is that of the wanted version afterwards. It is of no use if this throws.

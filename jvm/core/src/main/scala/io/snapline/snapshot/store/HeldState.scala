@@ -107,7 +107,7 @@ private[snapshot] final class HeldState(
     // A snapshot made elsewhere has files of another backend, which may bear names of this one's.
     if (snapshot.map(_.ref) != lastSnapshot.map(_.ref)) uploaded = Map.empty
     lastSnapshot = snapshot
-    written = Mark(last.distance, last.changelogBytes)
+    written = Mark(last.snapshotDistance, last.changelogBytes)
     covered = Mark(0, 0)
   }
 

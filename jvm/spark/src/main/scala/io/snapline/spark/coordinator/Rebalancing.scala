@@ -47,10 +47,11 @@ private[spark] final class Rebalancing(executors: LiveExecutors) {
       else if (uneven.nonEmpty && warming.putIfAbsent(batch.run, ()).isEmpty) {
         val ahead = uneven.map(_._1)
         try WarmUp.start(ahead, batch, barrier, session) { loaded =>
-          log.info(s"$loaded of ${ahead.size} partitions of state are loaded ahead of their move.")
-          try if (SessionInternals.running(session, batch.run).isDefined) move(ahead, locations)
-          finally warming -= batch.run
-        } catch { case e: Throwable => warming -= batch.run; throw e }
+            log.info(s"$loaded of ${ahead.size} partitions of state are loaded ahead of their move.")
+            try if (SessionInternals.running(session, batch.run).isDefined) move(ahead, locations)
+            finally warming -= batch.run
+          }
+        catch { case e: Throwable => warming -= batch.run; throw e }
       }
     }
   }
@@ -68,9 +69,10 @@ private[spark] final class Rebalancing(executors: LiveExecutors) {
     barrier.forall(b => !b.replays && (!b.interval || b.covered.isDefined))
 
   private def isOn(session: SparkSession): Boolean =
-    SessionInternals.storeConf(session).providerClass == SnaplineProvider.ClassName && new SettingValues(ProviderSettings.set(
-      SessionInternals.hadoopConfiguration(session)
-    )).flag(ProviderSettings.Rebalance)
+    SessionInternals.storeConf(session).providerClass == SnaplineProvider.ClassName &&
+      new SettingValues(ProviderSettings.set(
+        SessionInternals.hadoopConfiguration(session)
+      )).flag(ProviderSettings.Rebalance)
 
   /** Each with the executor before; None: it is gone. */
   private def movesOf(

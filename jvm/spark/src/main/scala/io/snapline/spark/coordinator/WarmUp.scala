@@ -70,7 +70,8 @@ private[coordinator] object WarmUp {
 
   /** The job has no part in the query's current execution, which may end before it. */
   private def beside[A](context: SparkContext, description: String)(submit: => A): A = {
-    val own = Map("spark.job.description" -> description, "spark.sql.execution.id" -> null, TaskBarrier.Property -> null)
+    val own =
+      Map("spark.job.description" -> description, "spark.sql.execution.id" -> null, TaskBarrier.Property -> null)
     val before = own.keys.map(name => name -> context.getLocalProperty(name)).toMap
     own.foreach { case (name, value) => context.setLocalProperty(name, value) }
     try submit

@@ -252,11 +252,12 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
     catch { case e: StateNotFound => throw location.missing(e) }
   }
 
-  /** A batch replayed before may have left the state, and so may who loaded it ahead of a move. A store that replays has
-    * left its own. A reader takes nothing.
+  /** A batch replayed before may have left the state, and so may who loaded it ahead of a move. A store that replays
+    * has left its own. A reader takes nothing.
     */
   private def mayTakeOver(barrier: Option[TaskBarrier]): Boolean =
-    Option(TaskContext.get()).exists(task => StateInternals.queryId(task) != null) && !(wasLoaded && barrier.exists(_.replays))
+    Option(TaskContext.get()).exists(task => StateInternals.queryId(task) != null) &&
+      !(wasLoaded && barrier.exists(_.replays))
 
   /** Waits a little for a snapshot that is being made. */
   override def giveUp(wanted: VersionRef => Boolean): Option[OpenState] = {

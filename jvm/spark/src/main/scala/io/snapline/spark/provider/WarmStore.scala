@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.streaming.state.{StateStoreConf, StateStor
 import io.snapline.checkpoint.StoreId
 import io.snapline.snapshot.format.VersionRef
 import io.snapline.snapshot.store.OpenState
-import io.snapline.spark.protocol.TaskBarrier
+import io.snapline.spark.protocol.{RestorePoint, TaskBarrier}
 
 /** A store that is loaded on an executor before Spark sends a task there (docs/notes/024-rebalancing.md). It knows no
   * schema and makes no version. The store of the task takes its state over, with the changelogs since.
