@@ -59,8 +59,8 @@ private[spark] final class Rebalancing(executors: LiveExecutors) {
   /** A state that could not be loaded ahead moves all the same: otherwise it might never. */
   private def move(moves: Seq[WarmUp.Move], locations: StoreLocations): Unit =
     moves.filter(move => executors.current.executors.contains(move.executor)).foreach { move =>
-      import move.{executor, host, operator, partition}
-      operator.stores.foreach(locations.move(operator.id, partition, _, host, executor))
+      import move.{executor, operator, partition, to}
+      operator.stores.foreach(locations.move(operator.id, partition, _, to.host, executor))
       log.info(s"Partition $partition of operator ${operator.id} (${operator.name}) goes to executor $executor.")
     }
 
@@ -86,8 +86,8 @@ private[spark] final class Rebalancing(executors: LiveExecutors) {
     // A run's first batch: Spark sends its tasks where there is room.
     if (where.forall(_.isEmpty)) Nil
     else {
-      Balance.moves(where, live.map { case (id, executor) => id -> executor.cores }).map { case (partition, to) =>
-        WarmUp.Move(operator, partition, live(to).host, to) -> where(partition)
+      Balance.moves(where, live.keySet).map { case (partition, to) =>
+        WarmUp.Move(operator, partition, live(to), to) -> where(partition)
       }
     }
   }

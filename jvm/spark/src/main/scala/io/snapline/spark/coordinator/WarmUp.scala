@@ -26,7 +26,7 @@ private[coordinator] object WarmUp {
   private val log = LoggerFactory.getLogger(classOf[WarmUp.type])
 
   /** The stores of one partition of an operator. */
-  final case class Move(operator: PlannedOperator, partition: Int, host: String, executor: String)
+  final case class Move(operator: PlannedOperator, partition: Int, to: LiveExecutors.Executor, executor: String)
 
   /** Called on the stream's thread. Waits for nothing.
     *
@@ -43,18 +43,21 @@ private[coordinator] object WarmUp {
     val configuration = StateInternals.ofRun(SessionInternals.hadoopConfiguration(session), batch.run)
     val shared = context.broadcast(new SerializableConfiguration(configuration))
     val conf = SessionInternals.storeConf(session)
-    val tasks = moves.map { move =>
-      val ids = move.operator.stores.map(StateStoreId(batch.stateFolder, move.operator.id, move.partition, _))
-      val task = new Task(move.executor, ids, batch.batch, barrier.map(_.text), batch.run, conf, shared)
-      task -> Seq(StoreLocations.preferred(move.host, move.executor))
+    val tasks = tasksOf(moves).map { part =>
+      val stores = part.map { move =>
+        move.operator.stores.map(StateStoreId(batch.stateFolder, move.operator.id, move.partition, _))
+      }
+      val Move(_, _, to, executor) = part.head
+      val task = new Task(executor, stores, batch.batch, barrier.map(_.text), batch.run, conf, shared)
+      task -> Seq(StoreLocations.preferred(to.host, executor))
     }
     val loaded = new AtomicInteger
     val job = beside(context, s"Snapline loads ${moves.size} partitions of state ahead of their move") {
-      context.submitJob[Task, Boolean, Unit](
+      context.submitJob[Task, Int, Unit](
         context.makeRDD(tasks),
-        _.forall(_.run()),
-        moves.indices,
-        (_, isLoaded) => if (isLoaded) loaded.incrementAndGet(): Unit,
+        _.map(_.run()).sum,
+        tasks.indices,
+        (_, count) => loaded.addAndGet(count): Unit,
         ()
       )
     }
@@ -68,6 +71,11 @@ private[coordinator] object WarmUp {
     }(ExecutionContext.global)
   }
 
+  /** As many for an executor as it has cores, all of which start at once: Spark would send one that waits elsewhere. */
+  private def tasksOf(moves: Seq[Move]): Seq[Seq[Move]] = moves.groupBy(_.executor).values.toSeq.flatMap { share =>
+    share.zipWithIndex.groupMap(_._2 % share.head.to.cores)(_._1).values
+  }
+
   /** The job has no part in the query's current execution, which may end before it. */
   private def beside[A](context: SparkContext, description: String)(submit: => A): A = {
     val own =
@@ -78,9 +86,12 @@ private[coordinator] object WarmUp {
     finally before.foreach { case (name, value) => context.setLocalProperty(name, value) }
   }
 
+  /** @param partitions
+    *   the stores of each
+    */
   private final class Task(
       executor: String,
-      stores: Seq[StateStoreId],
+      partitions: Seq[Seq[StateStoreId]],
       version: Long,
       barrier: Option[String],
       run: UUID,
@@ -88,8 +99,11 @@ private[coordinator] object WarmUp {
       shared: Broadcast[SerializableConfiguration]
   ) extends Serializable {
 
-    /** Whether all are loaded, here where they are to be. A failure costs the move its warm start, and nothing else. */
-    def run(): Boolean = SparkEnv.get.executorId == executor && {
+    /** How many partitions are loaded, here where they are to be. */
+    def run(): Int = if (SparkEnv.get.executorId == executor) partitions.count(load) else 0
+
+    /** A failure costs the move its warm start, and nothing else. */
+    private def load(stores: Seq[StateStoreId]): Boolean =
       try {
         stores.foreach(WarmStore.leave(_, version, barrier.map(TaskBarrier.parse), run, conf, shared.value.value))
         true
@@ -98,6 +112,5 @@ private[coordinator] object WarmUp {
           log.warn(s"${stores.head} could not be loaded ahead of its move; the task that needs it loads it.", e)
           false
       }
-    }
   }
 }
