@@ -97,7 +97,7 @@ def test_a_new_executor_gets_its_share(spark: SparkSession, tmp_path: Path, how:
         wait_for(lambda: query.lastProgress["batchId"] > reached + 5, query)
         # They stay.
         assert has_share()
-        # The first batch loads all, the next the stores of the dead executor. The others were loaded ahead of their move.
+        # The first batch loads all, the next the stores of the dead executor. The others are loaded ahead.
         lost = len([place for place in before if place not in places(spark, folder, query.runId)])
         assert sum(loads(query)[1:]) <= lost, loads(query)
         assert getattr(query, "restarts", 0) == 0

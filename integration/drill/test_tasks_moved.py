@@ -67,8 +67,8 @@ class Moved:
     """Queries of some modes in one driver, and what is done to their tasks.
 
     Attributes:
-        never: the checkpoints of an interval never come. In the last mode what an executor had is nowhere else; in those
-            before it, changelogs are in storage, and nothing starts again.
+        never: the checkpoints of an interval never come. In the last mode what an executor had is nowhere else. In
+            those before it, changelogs are in storage, and nothing starts again.
         stuck: a task that finds this file stays for as many milliseconds as it says (`LocalFiles.java`).
     """
 
