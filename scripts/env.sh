@@ -39,31 +39,38 @@ need_java() {
 Install one (Debian, Ubuntu: apt install openjdk-17-jdk-headless), or let JAVA_HOME name it."
 }
 
+# pyenv has commands on the path for versions that are not chosen, which fail.
 find_python() {
-  local name
+  local name candidate
   for name in ${PYTHON:-python3 python3.13 python3.12 python3.11 python3.10}; do
-    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
-      "$name" -c 'import ensurepip, venv' 2>/dev/null ||
-        die "$name lacks venv or ensurepip: install them (Debian, Ubuntu: apt install python3-venv)."
-      command -v "$name"
-      return
-    fi
+    for candidate in "$name" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"${name#python}".*/bin/"$name"; do
+      if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+        "$candidate" -c 'import ensurepip, venv' 2>/dev/null ||
+          die "$candidate lacks venv or ensurepip: install them (Debian, Ubuntu: apt install python3-venv)."
+        command -v "$candidate"
+        return
+      fi
+    done
   done
-  die "Python 3.10 or later is needed. Install one, or let PYTHON name it."
+  die "${PYTHON:-Python 3.10 or later} is needed. Install one, or let PYTHON name it."
 }
 
-# The venv, with the pinned requirements and the package itself, editable. Brought up to date when any of that changes.
+home_of() { "$1" -c 'import os, sys; print(os.path.dirname(sys._base_executable))'; }
+
+# The venv, with the pinned requirements and the package itself, editable. Brought up to date when any of that changes,
+# and made anew when PYTHON names another one.
 need_venv() { locked venv make_venv; }
 
 make_venv() {
   local wanted python
-  wanted=$(pwd && cat VERSION SPARK_LINES python/requirements-dev.txt python/pyproject.toml python/hatch_build.py && echo "$SNAPLINE_SPARK")
+  wanted=$(pwd && cat VERSION SPARK_LINES python/requirements-dev.txt python/pyproject.toml python/hatch_build.py && echo "$SNAPLINE_SPARK ${PYTHON:-}")
   wanted=$(cksum <<<"$wanted")
   if [[ ! -f $VENV/stamp || $(<"$VENV/stamp") != "$wanted" ]]; then
     say "Preparing $VENV"
-    grep -qsF " $PWD/$VENV" "$VENV/pyvenv.cfg" || rm -rf "$VENV" # one that came from elsewhere names its old place
-    python=$(find_python) &&
-      "$python" -m venv "$VENV" &&
+    python=$(find_python) || return
+    # One that came from elsewhere names its old place; one of another Python has packages for that.
+    grep -qsF " $PWD/$VENV" "$VENV/pyvenv.cfg" && grep -qsxF "home = $(home_of "$python")" "$VENV/pyvenv.cfg" || rm -rf "$VENV"
+    "$python" -m venv "$VENV" &&
       "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check \
         -r python/requirements-dev.txt "pyspark==$SNAPLINE_SPARK" -e python &&
       printf '%s\n' "$wanted" >"$VENV/stamp"

@@ -48,7 +48,7 @@ def run(bench: Bench, args: argparse.Namespace) -> None:
     providers = bench.choose(names, args.jar, settings)
     given = {
         name: getattr(args, name)
-        for name in ("batches", "rows", "keys", "warm_up", "partitions", "maintenance", "memory", "minutes")
+        for name in ("batches", "rows", "keys", "warm_up", "partitions", "maintenance", "memory", "minutes", "queries")
     }
     overrides = {name: value for name, value in given.items() if value is not None}
     if foreign := overrides.keys() - bench.sizes.keys():
@@ -124,6 +124,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--maintenance", help="Spark's maintenance interval (aggregation)")
     parser.add_argument("--memory", help="the driver's heap (aggregation, incremental)")
     parser.add_argument("--minutes", type=float, help="how long it runs (soak; all: how long soak does)")
+    parser.add_argument("--queries", type=lambda text: text.split(","), help="nexmark: these, separated by commas")
     parser.add_argument("--only", help="all: these benches, separated by commas")
     parser.add_argument("--fresh", action="store_true", help="all: anew, instead of going on with a run that stopped")
     parser.add_argument("--result", type=Path, metavar="FILE", help="where the result goes")

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -22,6 +21,7 @@ from snapline_bench.events import prepare
 from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.nexmark_events import SCHEMA, NexmarkEvents
+from snapline_bench.nexmark_keyed import KEYED
 from snapline_bench.nexmark_queries import QUERIES, Query
 from snapline_bench.provider import CHANGELOG, HDFS, OURS, Provider
 from snapline_bench.session import open_session
@@ -33,9 +33,6 @@ NAMES = (CHANGELOG.name, HDFS.name, OURS, INTERVAL, FLINK, FLINK_MINI)
 FLINKS = {FLINK: "Flink SQL on RocksDB", FLINK_MINI: "the same, in mini-batches of 2 s"}
 VIEWS = ("person", "auction", "bid")
 DELAY = "4 seconds"
-KEYED: dict[str, Callable[[DataFrame], DataFrame]] = {
-    "q19": lambda bids: snapline.key_by(bids, "auction").top_n(10, by="price"),
-}
 Costs = tuple[cpu.Usage, float]
 """What was used, and the time of a batch at the end over that at the beginning; NaN for Flink, which has none."""
 
@@ -58,7 +55,7 @@ FIGURES = {
     **{f"{name}_growth": f"{name}: last quarter over first" for name in QUERIES},
     "others": "other load, cores",
 }
-SQL = [name for name, query in QUERIES.items() if query.spark]
+SQL = [name for name, query in QUERIES.items() if not query.keyed]
 GOALS = [
     *(Goal(f"{name}_cpu", Part.WHOLE, peer.name, 1.0) for peer in (CHANGELOG, HDFS) for name in SQL),
     *(Goal(f"{name}_cpu", Part.WHOLE, peer, 1.0) for peer in FLINKS for name in QUERIES),
@@ -110,10 +107,10 @@ def results(name: str, query: Query, events: DataFrame) -> DataFrame:
         events: with all columns of `nexmark_events.SCHEMA`; a stream, or all of them.
     """
     views = {view: events.filter(F.col("kind") == kind).withWatermark("time", DELAY) for kind, view in enumerate(VIEWS)}
-    if not query.spark:
-        return KEYED[name](views["bid"].select("auction", "bidder", "price", "channel", "url", "time", "extra"))
     for view, rows in views.items():
         rows.createOrReplaceTempView(view)
+    if query.keyed and events.isStreaming:
+        return KEYED[name](events.sparkSession)
     return events.sparkSession.sql(query.spark)
 
 
@@ -125,7 +122,7 @@ def _measure_spark(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, Cos
     found = {}
     for name in sizes.queries:
         query = QUERIES[name]
-        if not query.spark and not job.provider.name.startswith(OURS):
+        if query.keyed and not job.provider.name.startswith(OURS):
             continue
         workload = Workload(SCHEMA, lambda events: results(name, query, events))  # noqa: B023
         folder = job.scratch / name

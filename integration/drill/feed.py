@@ -18,9 +18,13 @@ class Feed:
     A batch is one file then, whenever a life ends: with more files at hand, Spark takes two into one batch when it was
     killed between the log of the file source and that of the query. The last file is held back until
     :meth:`give_all`, so that the life that ends the work has a batch with rows, which a batch without rows can follow.
+
+    Attributes:
+        holds: no query gets a file by itself.
     """
 
     def __init__(self, source: Path, works: Sequence[Work]) -> None:
+        self.holds = False
         self._files = sorted(source.glob("*.json"))
         self._given = {(work.input(query), work.checkpoint(query)): 0 for work in works for query in work.queries}
         for folder, _ in self._given:
@@ -42,6 +46,8 @@ class Feed:
         return min(_taken_in(checkpoint) for _, checkpoint in self._given)
 
     def look(self) -> None:
+        if self.holds:
+            return
         for query, given in self._given.items():
             if given < len(self._files) - 1 and _taken_in(query[1]) == given:
                 self._give(query)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 from snapline_bench.events import FILES_A_BATCH, prepare
-from snapline_bench.nexmark import SQL, results
+from snapline_bench.nexmark import results
 from snapline_bench.nexmark_events import IN_ALL, RATE, SCHEMA, NexmarkEvents
 from snapline_bench.nexmark_queries import QUERIES
 
@@ -35,7 +35,7 @@ def batches(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("name", SQL)
+@pytest.mark.parametrize("name", QUERIES)
 def test_a_stream_has_the_rows_of_a_batch(name: str, batches: list[Path], spark: SparkSession, tmp_path: Path) -> None:
     query = QUERIES[name]
     found: list[Row] = []

@@ -59,11 +59,7 @@ private[snapshot] final class CatchUp(
     */
   def run(held: HeldState): Int = {
     if (line.nonEmpty) {
-      // Families first, as in a restore.
-      line.reverseIterator.foreach { expected =>
-        held.backend.restoreFamilies(expected.families.map(f => f.descriptor -> f.keys))
-        read.changelog(expected.ref)((bytes, length) => held.backend.replay(bytes, length)): Unit
-      }
+      StateRestore.replay(read, line, held.backend)
       held.caughtUp(line.head, snapshotOf(held))
     }
     line.size

@@ -147,11 +147,7 @@ private[snapline] final class StateRestore(storage: CheckpointStorage, factory: 
       (handle.map(_.origin).toSeq ++ line.headOption.map(_.origin)).foreach(check)
       backend = factory.open(folder, restored = handle.isDefined)
       handle.foreach(meta => backend.restoreFamilies(meta.families.map(f => f.descriptor -> f.keys)))
-      line.reverseIterator.foreach { expected =>
-        // Families first: entries of new ones follow. Those removed in this version keep their ids to themselves.
-        backend.restoreFamilies(expected.families.map(f => f.descriptor -> f.keys))
-        files.changelog(expected.ref)((bytes, length) => backend.replay(bytes, length)): Unit
-      }
+      StateRestore.replay(files, line, backend)
       Restored(
         line.headOption.map(_.ref).orElse(base).get,
         backend,
@@ -230,8 +226,16 @@ private[snapline] final class StateRestore(storage: CheckpointStorage, factory: 
   }
 }
 
-private object StateRestore {
+private[store] object StateRestore {
 
   /** Most older versions that an error message tries, to name one that loads. */
   private val AdviceDepth = 20
+
+  /** @param line newest first; the backend has the state below it, and that of the newest afterwards */
+  def replay(files: StateFiles, line: Seq[ChangelogMeta], backend: KeyedBackend): Unit =
+    line.reverseIterator.foreach { expected =>
+      // Families first: entries of new ones follow. Those removed in this version keep their ids to themselves.
+      backend.restoreFamilies(expected.families.map(f => f.descriptor -> f.keys))
+      files.changelog(expected.ref)((bytes, length) => backend.replay(bytes, length)): Unit
+    }
 }

@@ -5,6 +5,7 @@ import java.util.concurrent.{ScheduledFuture, TimeUnit}
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
+import org.apache.spark.sql.execution.streaming.state.StateStoreId
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.StoreId
@@ -127,6 +128,11 @@ private[spark] object OpenStates {
     *   the folder of all of the query's state
     */
   final case class Place(root: String, store: StoreId)
+
+  object Place {
+    def of(id: StateStoreId): Place =
+      Place(id.checkpointRootLocation, StoreId(id.operatorId, id.partitionId, id.storeName))
+  }
 
   /** @param isOurs
     *   Spark has closed the owner, or never knew it

@@ -12,7 +12,6 @@ import org.slf4j.LoggerFactory
 
 import org.apache.spark.sql.execution.streaming.state._
 
-import io.snapline.checkpoint.StoreId
 import io.snapline.error.{InvalidConfiguration, StateNotFound}
 import io.snapline.snapshot.format.VersionRef
 import io.snapline.snapshot.store.{LeftOpen, OpenState, VersionedState}
@@ -210,9 +209,9 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
       finally stamps.releaseStamp(stamp, throwEx = false): Unit
     }
 
-  private def place = OpenStates.Place(id.checkpointRootLocation, storeId)
+  private def place = location.place
 
-  private def storeId = StoreId(id.operatorId, id.partitionId, id.storeName)
+  private def storeId = place.store
 
   private def loading(version: Long)(load: => Unit): Unit =
     try {
@@ -233,9 +232,7 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
     barrier.filter(_.interval).foreach(_ => StoreHolders.here.letGo(runId.toString, storeId))
     val point = barrier.flatMap(_.restore).map(restorePointAt)
     val base = point.flatMap(_.handle(id))
-    location.lookForMerged(barrier)
-    state.keepFrom(barrier.flatMap(_.awaited))
-    base.foreach(location.learn)
+    location.prepare(state, barrier, base)
     val restored = point.filter(_.version == version)
     val ahead = restored.flatMap(_.ahead(id))
     // Where tasks had several attempts that ended well, the checkpoint has one of them and Spark's log may name

@@ -31,7 +31,8 @@ private[spark] final class StateLocation(
     settings: ProviderSettings
 ) {
   private val shared = SharedResources.get(settings)
-  private val storeId = StoreId(id.operatorId, id.partitionId, id.storeName)
+  val place: OpenStates.Place = OpenStates.Place.of(id)
+  private val storeId = place.store
   private val checkpoint = new Path(id.checkpointRootLocation).getParent
   private val sharing = new ExecutorMerging.Share(checkpoint, configuration, settings)
   @volatile private var mayBeMerged = false
@@ -55,13 +56,24 @@ private[spark] final class StateLocation(
       new DriverMemoryStorage(id.storeCheckpointLocation().toString, DriverChannel.plugin)
     else withMerged
 
+  /** Before a load.
+    *
+    * @param base
+    *   this store's state in the checkpoint that the run began with
+    */
+  def prepare(state: VersionedState, barrier: Option[TaskBarrier], base: Option[StateHandle]): Unit = {
+    lookForMerged(barrier)
+    state.keepFrom(barrier.flatMap(_.awaited))
+    base.foreach(learn)
+  }
+
   /** Where the handle of a checkpoint is. */
-  def learn(handle: StateHandle): Unit = handle.merged.foreach(withMerged.learn(handle.ref, _, handle.handleBytes))
+  private def learn(handle: StateHandle): Unit = handle.merged.foreach(withMerged.learn(handle.ref, _, handle.handleBytes))
 
   /** A query whose batches are durable has no handle that counts in a merged file. A reader outside of queries cannot
     * know which kind it reads.
     */
-  def lookForMerged(barrier: Option[TaskBarrier]): Unit = mayBeMerged = barrier match {
+  private def lookForMerged(barrier: Option[TaskBarrier]): Unit = mayBeMerged = barrier match {
     case Some(of) => of.merged || of.interval && settings.fileMerging
     case None => Option(TaskContext.get()).forall(task => StateInternals.queryId(task) == null)
   }

@@ -6,7 +6,6 @@ import java.util.concurrent.atomic.AtomicBoolean
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.execution.streaming.state.{StateStoreConf, StateStoreId}
 
-import io.snapline.checkpoint.StoreId
 import io.snapline.snapshot.format.VersionRef
 import io.snapline.snapshot.store.OpenState
 import io.snapline.spark.protocol.{RestorePoint, TaskBarrier}
@@ -16,7 +15,7 @@ import io.snapline.spark.protocol.{RestorePoint, TaskBarrier}
   *
   * Owns the state until then. One thread loads; any thread may end it.
   */
-private[spark] final class WarmStore private (id: StateStoreId, location: StateLocation) extends StateOwner {
+private[spark] final class WarmStore private (id: StateStoreId, private val location: StateLocation) extends StateOwner {
   private val state = location.open(_ => ())
 
   /** The list of open states ends it after it gave the state away, too. The local folder is the state's by then. */
@@ -24,9 +23,7 @@ private[spark] final class WarmStore private (id: StateStoreId, location: StateL
 
   private def load(version: Long, barrier: Option[TaskBarrier], configuration: Configuration): Unit = {
     val base = barrier.flatMap(_.restore).flatMap(RestorePoint.read(_, configuration).handle(id))
-    location.lookForMerged(barrier)
-    state.keepFrom(barrier.flatMap(_.awaited))
-    base.foreach(location.learn)
+    location.prepare(state, barrier, base)
     val isInterval = barrier.exists(_.interval)
     state.load(version, None, interval = isInterval, base = base.map(_.ref), covered = barrier.flatMap(_.covered))
   }
@@ -65,7 +62,6 @@ private[spark] object WarmStore {
         store.end()
         throw e
     }
-    val place = OpenStates.Place(id.checkpointRootLocation, StoreId(id.operatorId, id.partitionId, id.storeName))
-    OpenStates.here.keep(place, version, store)
+    OpenStates.here.keep(store.location.place, version, store)
   }
 }
