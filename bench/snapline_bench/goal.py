@@ -29,7 +29,7 @@ class Goal:
     ours: str = OURS
 
     def value(self, medians: Medians) -> float | None:
-        """The ratio ours / theirs, or our figure; None if one of them was not run."""
+        """The ratio ours / theirs, or our figure; None if one of them was not run, or not for this figure."""
         ours = self._of(self.ours, medians)
         if self.part is Part.ABSOLUTE or ours is None:
             return ours
@@ -39,10 +39,8 @@ class Goal:
         return ours / theirs if theirs else None
 
     def _of(self, provider: str, medians: Medians) -> float | None:
-        if provider not in medians:
-            return None
-        value = medians[provider][self.figure]
-        if self.part is not Part.STATE:
+        value = medians.get(provider, {}).get(self.figure)
+        if value is None or self.part is not Part.STATE:
             return value
         return value - medians["null"][self.figure] if "null" in medians else None
 

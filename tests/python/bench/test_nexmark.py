@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import cloudpickle
 from pyspark.sql import Row, SparkSession
+from snapline_bench import nexmark_keyed
 from snapline_bench.events import FILES_A_BATCH, prepare
 from snapline_bench.nexmark import results
 from snapline_bench.nexmark_events import IN_ALL, RATE, SCHEMA, NexmarkEvents
@@ -24,7 +26,10 @@ EVENTS = NexmarkEvents(rows=4 * RATE, batches=3, ends=True)
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
     session = open_session("nexmark")
+    # Workers do not have the bench on their path.
+    cloudpickle.register_pickle_by_value(nexmark_keyed)
     yield session
+    cloudpickle.unregister_pickle_by_value(nexmark_keyed)
     session.stop()
 
 

@@ -10,8 +10,9 @@ class RowIndexSpec extends AnyFunSuite {
 
   /** Keys one after another in a page, so that an address names a key. */
   private final class Keys(count: Int) {
-    private val page = new Page(new Array[Byte](Page.Size), 1, log = false)
-    val index = new RowIndex(_ => page)
+    private val pages = new PageList(new PageMemory(Page.Size))
+    private val page = pages.add(Page.Size, log = false)
+    val index = new RowIndex(pages)
 
     val addresses: Seq[Int] = (0 until count).map { i =>
       val key = bytes(i)
@@ -21,6 +22,13 @@ class RowIndexSpec extends AnyFunSuite {
     }
 
     def bytes(i: Int): Array[Byte] = s"key-$i".getBytes("US-ASCII")
+
+    /** Whether it was there. */
+    def remove(hash: Int, address: Int): Boolean = {
+      val slot = index.slotOf(hash, address)
+      if (slot >= 0) index.remove(slot)
+      slot >= 0
+    }
 
     def find(hash: Int, i: Int): Int = index.find(hash, i % 3, bytes(i), 0, bytes(i).length)
   }
@@ -43,12 +51,12 @@ class RowIndexSpec extends AnyFunSuite {
         assert((slot >= 0) == there(i), s"key $i in step $step")
         if (slot >= 0) assert(keys.index.address(slot) == keys.addresses(i))
         if (there(i)) {
-          assert(keys.index.removeAddress(hashes(i), keys.addresses(i)))
+          assert(keys.remove(hashes(i), keys.addresses(i)))
           there -= i
         } else if (random.nextInt(3) > 0) {
           keys.index.add(hashes(i), keys.addresses(i))
           there += i
-        } else assert(!keys.index.removeAddress(hashes(i), keys.addresses(i)))
+        } else assert(!keys.remove(hashes(i), keys.addresses(i)))
         if (step % 1500 == 1499) {
           val odd = (0 until count).filter(_ % 2 == 1).map(keys.addresses).toSet
           keys.index.removeWhere(odd)
@@ -77,7 +85,7 @@ class RowIndexSpec extends AnyFunSuite {
     val slot = keys.find(-1, 0)
     keys.index.setAddress(slot, far)
     assert(keys.index.address(slot) == far)
-    assert(keys.index.removeAddress(-1, far))
+    assert(keys.remove(-1, far))
     assert(keys.index.size == 0)
   }
 

@@ -8,12 +8,17 @@ import org.scalatest.funsuite.AnyFunSuite
 /** The row table over an owner that keeps in a map what it is told to apply, as RocksDB would. */
 class RowTableSpec extends AnyFunSuite {
 
-  private final class Below(limit: Long) extends PageOwner {
+  /** @param all
+    *   the table has every row in the beginning
+    */
+  private final class Below(limit: Long, all: Boolean) extends PageOwner {
     val memory = new PageMemory(limit)
     val rows = mutable.Map.empty[String, Vector[Byte]]
     val closedPages = mutable.ArrayBuffer.empty[Page]
     val table = new RowTable(memory, this)
     private val entry = new Entry
+    private val queue = mutable.Queue.empty[Page]
+    var hasAll: Boolean = all
 
     /** What the next version's changelog would hold. */
     val written = mutable.ArrayBuffer.empty[Byte]
@@ -23,9 +28,32 @@ class RowTableSpec extends AnyFunSuite {
       page.writtenTo = page.used
       page.unwrittenCount = 0
       closedPages += page
+      page.pendingRuns = 1
+      queue += page
     }
 
-    override def apply(page: Page): Unit = {
+    override def holdsAll(family: Int): Boolean = hasAll
+
+    override def lost(family: Int): Unit = if (hasAll) {
+      applyAll()
+      hasAll = false
+    }
+
+    def applyAll(): Unit = {
+      while (queue.nonEmpty) apply(queue.last)
+      if (table.current != null) applyOne(table.current)
+    }
+
+    /** Those before it first. */
+    override def apply(page: Page): Unit =
+      if (!queue.contains(page)) applyOne(page)
+      else while (page.pendingRuns > 0) {
+        val next = queue.dequeue()
+        applyOne(next)
+        next.pendingRuns = 0
+      }
+
+    private def applyOne(page: Page): Unit = {
       var at = page.queuedTo
       while (at < page.used) {
         entry.read(page.bytes, at)
@@ -56,8 +84,8 @@ class RowTableSpec extends AnyFunSuite {
     def get(name: String): Option[Vector[Byte]] = {
       val key = name.getBytes("US-ASCII")
       if (table.find(hash(key), 0, key, 0, key.length) < 0) {
-        val below = rows.get(name)
-        table.remember(hash(key), 0, key, 0, key.length, below.map(_.toArray).orNull)
+        val below = if (hasAll) None else rows.get(name)
+        if (!hasAll) table.remember(hash(key), 0, key, 0, key.length, below.map(_.toArray).orNull)
         below
       } else
         table.entry.op match {
@@ -71,8 +99,8 @@ class RowTableSpec extends AnyFunSuite {
     def close(): Unit = table.close()
   }
 
-  private def withTable(limit: Long)(body: Below => Unit): Unit = {
-    val below = new Below(limit)
+  private def withTable(limit: Long, all: Boolean = false)(body: Below => Unit): Unit = {
+    val below = new Below(limit, all)
     try body(below)
     finally {
       below.close()
@@ -174,9 +202,9 @@ class RowTableSpec extends AnyFunSuite {
     }
   }
 
-  for (limit <- Seq(0L, 3L << 20, 64L << 20)) {
-    test(s"random changes, reads and intervals keep to a map: $limit bytes") {
-      withTable(limit) { below =>
+  for (limit <- Seq(0L, 3L << 20, 64L << 20); all <- Seq(false, true)) {
+    test(s"random changes, reads and intervals keep to a map: $limit bytes${if (all) ", nothing below" else ""}") {
+      withTable(limit, all) { below =>
         val random = new Random(11)
         val model = mutable.Map.empty[String, Vector[Byte]]
         (0 until 12000).foreach { step =>
@@ -187,7 +215,8 @@ class RowTableSpec extends AnyFunSuite {
               below.put(name, v)
               model(name) = v.toVector
             case r if r < 75 => below.log(Op.Delete, name, null); model -= name
-            case r if r < 99 => assert(below.get(name) == model.get(name), s"$name in step $step")
+            case r if r < 98 => assert(below.get(name) == model.get(name), s"$name in step $step")
+            case 98 => below.applyAll()
             case _ => below.table.startInterval()
           }
         }
@@ -195,6 +224,79 @@ class RowTableSpec extends AnyFunSuite {
         // Each key has one slot at most.
         assert(below.table.keys <= 500)
       }
+    }
+  }
+
+  private def name(i: Int): String = f"k$i%06d"
+
+  test("a page whose rows were all replaced goes when its changes were applied") {
+    withTable(64L << 20) { below =>
+      for (round <- 1 to 20) {
+        below.table.startInterval()
+        (0 until 1000).foreach(i => below.put(name(i), value(round, 500)))
+        below.applyAll()
+      }
+      assert(below.memory.used < (2L << 20), "two rounds of half a megabyte, and not twenty")
+      (0 until 1000).foreach(i => assert(below.get(name(i)).contains(value(20, 500).toVector)))
+      assert(below.rows.size == 1000)
+    }
+  }
+
+  test("a page that waits to be applied stays") {
+    withTable(64L << 20) { below =>
+      for (round <- 1 to 4) {
+        below.table.startInterval()
+        (0 until 1000).foreach(i => below.put(name(i), value(round, 500)))
+      }
+      assert(below.memory.used > 4 * 500 * 1000)
+      below.applyAll()
+      assert(below.rows.values.forall(_ == value(4, 500).toVector))
+    }
+  }
+
+  for (all <- Seq(false, true)) {
+    test(s"rows that come and go leave nothing behind${if (all) ", nothing below" else ""}") {
+      withTable(64L << 20, all) { below =>
+        (0 until 200000).foreach { i =>
+          below.put(name(i), value(i, 40))
+          if (i >= 1000) below.log(Op.Delete, name(i - 1000), null)
+          if (i % 20000 == 0) {
+            below.applyAll()
+            below.table.startInterval()
+          }
+        }
+        assert(below.memory.used < (8L << 20))
+        if (all) assert(below.table.keys == 1000)
+        (199000 until 200000).foreach(i => assert(below.get(name(i)).contains(value(i, 40).toVector)))
+        assert(below.get(name(0)).isEmpty)
+      }
+    }
+  }
+
+  test("where memory is full, the rows of pages that hold few of them move, and are not lost") {
+    withTable(4L << 20, all = true) { below =>
+      // One row in ten stays, of 20 MB.
+      (0 until 40000).foreach { i =>
+        below.put(name(i), value(i, 500))
+        if (i % 10 != 0) below.log(Op.Delete, name(i), null)
+      }
+      assert(below.hasAll)
+      assert(below.table.keys == 4000)
+      (0 until 40000 by 10).foreach(i => assert(below.get(name(i)).contains(value(i, 500).toVector)))
+    }
+  }
+
+  test("a deleted key stays deleted when the first row is lost to what is below") {
+    withTable(0, all = true) { below =>
+      below.put("gone", value(1, 10))
+      below.applyAll()
+      below.table.startInterval()
+      below.log(Op.Delete, "gone", null)
+      assert(below.rows.contains("gone") && below.hasAll)
+      (0 until 40).foreach(i => below.put(s"k$i", value(i, 50000)))
+      assert(!below.hasAll)
+      assert(below.get("gone").isEmpty)
+      (0 until 40).foreach(i => assert(below.get(s"k$i").contains(value(i, 50000).toVector)))
     }
   }
 
@@ -213,6 +315,8 @@ class RowTableSpec extends AnyFunSuite {
     val owners = Seq.fill(10)(new PageOwner {
       override def closed(page: Page): Unit = page.writtenTo = page.used
       override def apply(page: Page): Unit = ()
+      override def holdsAll(family: Int): Boolean = false
+      override def lost(family: Int): Unit = ()
     })
     val tables = owners.map(new RowTable(memory, _))
     val key = new Array[Byte](4)

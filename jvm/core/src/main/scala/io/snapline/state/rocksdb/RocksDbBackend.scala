@@ -97,7 +97,7 @@ final class RocksDbBackend(
   }
 
   private def add(descriptor: FamilyDescriptor): RocksDbFamily = {
-    val family = new RocksDbFamily(this, descriptor, nativeHas = restored)
+    val family = new RocksDbFamily(this, descriptor, restored)
     byName += descriptor.name -> family
     byId += descriptor.id -> family
     nextId = math.max(nextId, descriptor.id + 1)
@@ -123,6 +123,10 @@ final class RocksDbBackend(
   }
 
   override def apply(page: Page): Unit = queue.drain(page)
+
+  override def holdsAll(family: Int): Boolean = byId.get(family).exists(_.isAllAbove)
+
+  override def lost(family: Int): Unit = byId.get(family).foreach(_.lostAbove())
 
   private def writeOut(page: Page): Unit = if (page.used > page.writtenTo) {
     if (sink == null) throw new InternalError("Changes were made outside of a version.")

@@ -10,17 +10,31 @@ import io.snapline.state.timeindex.IndexMemory
 
 /** One column family: looks into the row table first, then into RocksDB; changes go to the table only.
   *
-  * @param nativeHas
-  *   whether RocksDB may hold rows of it; while not, nothing below is asked
+  * @param restored
+  *   whether RocksDB may hold rows of it from the beginning
   */
 private[rocksdb] final class RocksDbFamily(
     backend: RocksDbBackend,
     override val descriptor: FamilyDescriptor,
-    @volatile var nativeHas: Boolean
+    restored: Boolean
 ) extends ColumnFamily {
   private val id = descriptor.id
   private val table = backend.table
   @volatile private var handle: ColumnFamilyHandle = _
+
+  /** Whether RocksDB may hold rows of it; while not, it is not scanned. */
+  @volatile private[rocksdb] var nativeHas = restored
+
+  private var allAbove = !restored
+
+  /** Whether the table has each row that there is: a key that it does not find is not looked for below. */
+  private[rocksdb] def isAllAbove: Boolean = allAbove
+
+  private[rocksdb] def lostAbove(): Unit = if (allAbove) {
+    // Keys that went have left no mark in the table, and what is below may not know it yet.
+    backend.drain()
+    allAbove = false
+  }
 
   private[rocksdb] val lowest = new LowestKey
 
@@ -76,9 +90,12 @@ private[rocksdb] final class RocksDbFamily(
   /** Reads RocksDB and remembers the answer. */
   private def readBelow(hash: Int, key: Array[Byte], offset: Int, length: Int): Array[Byte] = {
     backend.checkSound()
-    val value = if (mayBeBelow(key, offset, length)) backend.open.get(native, key, offset, length) else null
-    if (nativeHas) table.remember(hash, id, key, offset, length, value)
-    value
+    if (allAbove) null
+    else {
+      val value = if (mayBeBelow(key, offset, length)) backend.open.get(native, key, offset, length) else null
+      table.remember(hash, id, key, offset, length, value)
+      value
+    }
   }
 
   /** The pieces of a merged value are put together by RocksDB. */
@@ -96,15 +113,7 @@ private[rocksdb] final class RocksDbFamily(
     while (i < keys.length) {
       val key = keys(i)
       val among = i % hashes.length
-      if (among == 0) {
-        val count = math.min(hashes.length, keys.length - i)
-        var j = 0
-        while (j < count) {
-          hashes(j) = RowIndex.hash(id, keys(i + j), 0, keys(i + j).length)
-          j += 1
-        }
-        table.touch(hashes, count)
-      }
+      if (among == 0) touch(keys, i, hashes)
       val slot = table.find(hashes(among), id, key, 0, key.length)
       backend.gets += 1
       if (slot >= 0) {
@@ -114,7 +123,7 @@ private[rocksdb] final class RocksDbFamily(
           case Op.Merge => readMerged(key, 0, key.length)
           case _ => null
         }
-      } else if (nativeHas) {
+      } else if (!allAbove) {
         if (missing.size == places.length) places = java.util.Arrays.copyOf(places, places.length * 2)
         places(missing.size) = i
         missing.add(key)
@@ -123,6 +132,26 @@ private[rocksdb] final class RocksDbFamily(
     }
     if (!missing.isEmpty) readAllBelow(missing, places, values)
     values
+  }
+
+  override def expect(keys: Array[Array[Byte]]): Unit = {
+    val hashes = new Array[Int](RocksDbFamily.Together)
+    var i = 0
+    while (i < keys.length) {
+      touch(keys, i, hashes)
+      i += hashes.length
+    }
+  }
+
+  /** Brings the rows of some keys near, from this one on, and leaves their hashes. */
+  private def touch(keys: Array[Array[Byte]], from: Int, hashes: Array[Int]): Unit = {
+    val count = math.min(hashes.length, keys.length - from)
+    var j = 0
+    while (j < count) {
+      hashes(j) = RowIndex.hash(id, keys(from + j), 0, keys(from + j).length)
+      j += 1
+    }
+    table.touch(hashes, count)
   }
 
   private def readAllBelow(
@@ -151,7 +180,7 @@ private[rocksdb] final class RocksDbFamily(
     else {
       val exists = existsBelow(key, offset, length)
       // Who finds a key absent often puts it next, and the put need not look again.
-      if (!exists && nativeHas) table.remember(hash, id, key, offset, length, null)
+      if (!exists && !allAbove) table.remember(hash, id, key, offset, length, null)
       exists
     }
   }
@@ -160,7 +189,7 @@ private[rocksdb] final class RocksDbFamily(
     slot >= 0 && (table.entry.op == Op.Put || table.entry.op == Op.Merge)
 
   private def mayBeBelow(key: Array[Byte], offset: Int, length: Int): Boolean =
-    nativeHas && (prefixes == null || !prefixes.lack(key, offset, length))
+    !allAbove && (prefixes == null || !prefixes.lack(key, offset, length))
 
   private def existsBelow(key: Array[Byte], offset: Int, length: Int): Boolean = mayBeBelow(key, offset, length) && {
     backend.checkSound()

@@ -33,7 +33,29 @@ final class Page(val bytes: Array[Byte], val number: Int, val log: Boolean) {
   /** Runs of this page in the queue and not yet in RocksDB; guarded by the queue's lock. */
   var pendingRuns: Int = 0
 
+  /** Entries that the index points at: rows, and marks that a key has none. */
+  var rows: Int = 0
+  var marks: Int = 0
+
+  /** All rows that were written into it, and those that were replaced since among them. */
+  var written: Int = 0
+
+  /** No entry is added any more. */
+  var sealedOff: Boolean = false
+
+  /** Whether it is among the pages that [[PageList]] names as empty, or as sparse. */
+  var listedEmpty: Boolean = false
+  var listedSparse: Boolean = false
+
   def free: Int = bytes.length - used
+
+  /** Whether nothing is lost with it. The marks of a log page are of use until its changes are in RocksDB; those of the
+    * others save a look there.
+    */
+  def isEmpty: Boolean = rows == 0 && (log || marks == 0)
+
+  /** Whether so little is left that moving it costs less than the room it holds. */
+  def isSparse: Boolean = rows * 4 <= written
 
   /** Whether an entry may still be changed in place. */
   def open(offset: Int): Boolean = offset >= queuedTo && offset >= writtenTo

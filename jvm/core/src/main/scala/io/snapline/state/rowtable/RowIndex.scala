@@ -6,7 +6,7 @@ package io.snapline.state.rowtable
   * A slot is `hash << 32 | address`; 0 is empty (page numbers begin at 1). Linear probing, deletion by shifting back,
   * at most five eighths full.
   */
-final class RowIndex(page: Int => Page) {
+private[rowtable] final class RowIndex(pages: PageList) {
   private var slots = new Array[Long](RowIndex.Smallest)
   private var mask = slots.length - 1
   private var count = 0
@@ -46,7 +46,7 @@ final class RowIndex(page: Int => Page) {
     while (i < count) {
       val slot = slots(RowIndex.spread(hashes(i)) & mask)
       if ((slot >>> 32).toInt == hashes(i) && slot != 0L) {
-        sum += page(Page.number(slot.toInt)).bytes(Page.offset(slot.toInt))
+        sum += pages(Page.number(slot.toInt)).bytes(Page.offset(slot.toInt))
       }
       i += 1
     }
@@ -65,16 +65,16 @@ final class RowIndex(page: Int => Page) {
     count += 1
   }
 
-  /** Removes the key that points at the address, if one does. */
-  def removeAddress(hash: Int, address: Int): Boolean = {
+  /** The slot of the key that points at the address, or -1. */
+  def slotOf(hash: Int, address: Int): Int = {
     val wanted = hash.toLong << 32 | (address & 0xffffffffL)
     var at = RowIndex.spread(hash) & mask
     while (slots(at) != 0L && slots(at) != wanted) at = (at + 1) & mask
-    if (slots(at) == 0L) false
-    else { removeSlot(at); true }
+    if (slots(at) == 0L) -1 else at
   }
 
-  private def removeSlot(slot: Int): Unit = {
+  /** Others may move. */
+  def remove(slot: Int): Unit = {
     var hole = slot
     var at = (hole + 1) & mask
     while (slots(at) != 0L) {
@@ -120,7 +120,7 @@ final class RowIndex(page: Int => Page) {
   }
 
   private def same(address: Int, family: Int, key: Array[Byte], keyOffset: Int, keyLength: Int): Boolean = {
-    val bytes = page(Page.number(address)).bytes
+    val bytes = pages(Page.number(address)).bytes
     entry.read(bytes, Page.offset(address))
     entry.family == family && entry.keyLength == keyLength &&
     java.util.Arrays.equals(bytes, entry.keyOffset, entry.keyOffset + keyLength, key, keyOffset, keyOffset + keyLength)

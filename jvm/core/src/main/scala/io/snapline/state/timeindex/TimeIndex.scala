@@ -1,7 +1,7 @@
 package io.snapline.state.timeindex
 
 import java.io.File
-import java.util.{ArrayList, Arrays}
+import java.util.ArrayList
 
 /** The keys of a family by the times of their rows: finds the rows whose time has come without a walk over the others.
   *
@@ -62,7 +62,10 @@ final class TimeIndex(val of: Any, all: IndexMemory, newFile: () => File, from: 
   }
 
   /** Removes all entries up to this time. Returns their keys in ascending order (unsigned), each once. */
-  def take(until: Long): Array[Array[Byte]] = {
+  def take(until: Long): Array[Array[Byte]] = KeySort.distinct(takeUnsorted(until))
+
+  /** As `take`, in any order; a key of several entries comes several times. */
+  def takeUnsorted(until: Long): Array[Array[Byte]] = {
     val reached = buckets.indices.filter(at => buckets(at) != null && begins(at, until)).map { at =>
       val bucket = buckets(at)
       buckets(at) = null
@@ -75,9 +78,7 @@ final class TimeIndex(val of: Any, all: IndexMemory, newFile: () => File, from: 
       bucket.foreach((time, key) => if (time <= until) due.add(key): Unit else add(time, key))
       bucket.close()
     }
-    val sorted = due.toArray(NoKeys)
-    Arrays.sort(sorted, (a: Array[Byte], b: Array[Byte]) => Arrays.compareUnsigned(a, b))
-    distinct(sorted)
+    due.toArray(NoKeys)
   }
 
   /** Where an entry belongs: 0 once it has passed, else by digit. Digit 0 of the lowest place is never ahead. */
@@ -114,17 +115,4 @@ private object TimeIndex {
 
   /** Times in an order that unsigned comparison sees. */
   def unsigned(time: Long): Long = time ^ Long.MinValue
-
-  def distinct(sorted: Array[Array[Byte]]): Array[Array[Byte]] = {
-    var kept = 0
-    var i = 0
-    while (i < sorted.length) {
-      if (kept == 0 || !Arrays.equals(sorted(kept - 1), sorted(i))) {
-        sorted(kept) = sorted(i)
-        kept += 1
-      }
-      i += 1
-    }
-    if (kept == sorted.length) sorted else Arrays.copyOf(sorted, kept)
-  }
 }

@@ -70,8 +70,8 @@ private[provider] abstract class Evictor(eviction: Eviction) {
     index.size <= Evictor.MostEntries * rows.keyCount + Evictor.Few
   }
 
-  /** A walk over all rows needs less memory then, and no more time. */
-  protected def isMany(entries: Long): Boolean = entries > Evictor.Few && entries > timed.rows.keyCount / 4
+  /** A walk over all rows needs much less memory then. */
+  protected def isMany(entries: Long): Boolean = entries > Evictor.Many && entries > timed.rows.keyCount / 4
 
   protected def newIndex(): TimeIndex = {
     val index = timed.rows.newTimeIndex(eviction.column, until)
@@ -126,6 +126,9 @@ private[provider] object Evictor {
   /** Entries for each row, on average, before an index with so many of rows that are gone is made anew. */
   val MostEntries = 4
 
-  /** So few of them are never too many. */
+  /** So few of those are never too many. */
   val Few = 100000
+
+  /** The keys of so many take tens of megabytes. */
+  val Many = 500000
 }

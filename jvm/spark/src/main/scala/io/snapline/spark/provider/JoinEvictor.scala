@@ -1,15 +1,14 @@
 package io.snapline.spark.provider
 
-import java.util.Arrays
 import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.TaskContext
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Literal, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.streaming.state.{StateStoreIterator, UnsafeRowPair}
 import org.apache.spark.unsafe.Platform
 
 import io.snapline.spark.protocol.Eviction
-import io.snapline.state.timeindex.TimeIndex
+import io.snapline.state.timeindex.{KeySort, TimeIndex}
 import io.snapline.state.{ColumnFamily, RowCursor}
 
 /** For a side of a join: the operator asks for all keys, and looks at all values of each, to find the values whose time
@@ -23,6 +22,7 @@ private[provider] final class JoinEvictor(eviction: Eviction) extends Evictor(ev
   private var values: StateFamily = _
   private var times: RowTimes = _
   private var keyOf: UnsafeProjection = _
+  private var firstOf: UnsafeProjection = _
 
   override def asked: StateFamily = keys
   override def timed: StateFamily = values
@@ -33,18 +33,23 @@ private[provider] final class JoinEvictor(eviction: Eviction) extends Evictor(ev
     values = family
     times = new RowTimes(eviction.column, family)
     val columns = family.keySchema.init
-    keyOf = UnsafeProjection.create(columns.zipWithIndex.map { case (column, i) =>
+    val references = columns.zipWithIndex.map { case (column, i) =>
       BoundReference(i, column.dataType, column.nullable)
-    })
+    }
+    keyOf = UnsafeProjection.create(references)
+    firstOf = UnsafeProjection.create(references :+ Literal(0L))
     beginIfEmpty()
   }
 
   override protected def putIndexed(key: UnsafeRow, value: UnsafeRow, rows: ColumnFamily, index: TimeIndex): Unit = {
-    val time = times.of(key, value)
-    // The operator puts a value again when it has a match, and moves the last one into the place of one that goes.
-    val before = timeHeld(times)
+    val before = rows.keyCount
     putRow(rows)
-    if (time != RowTimes.Never && time != before) addEntry(time, key)
+    // A value that is put over another one has its entry: the operator puts one again when it has a match, and moves
+    // the last one into the place of one that goes.
+    if (rows.keyCount != before) {
+      val time = times.of(key, value)
+      if (time != RowTimes.Never) addEntry(time, key)
+    }
   }
 
   private def addEntry(time: Long, key: UnsafeRow): Unit = {
@@ -62,24 +67,31 @@ private[provider] final class JoinEvictor(eviction: Eviction) extends Evictor(ev
       else {
         // Until it is through, values are on their way that have no entry.
         index.whole = false
-        val due = dueKeys(index.take(until))
+        val due = dueKeys(index.takeUnsorted(until))
         read(due.length)
-        RowScan.pairs(keys, new KeyedRows(keys.rows, due, () => index.whole = true), seen)
+        RowScan.pairs(keys, new KeyedRows(keys.rows, due, expectValues, () => index.whole = true), seen)
       }
     }
 
   private def walk(seen: (UnsafeRow, UnsafeRow) => Unit): StateStoreIterator[UnsafeRowPair] =
     RowScan.pairs(keys, keys.rows.iterate(), seen)
 
-  /** In the order of a walk. */
+  /** The operator looks for the values of each of these keys next. Most keys have one. */
+  private def expectValues(due: Array[Array[Byte]]): Unit = {
+    val row = keys.emptyKey
+    values.rows.expect(due.map { key =>
+      keys.pointAtKey(row, key)
+      values.keyOf(firstOf(row))
+    })
+  }
+
+  /** In the order of a walk, each once. */
   private def dueKeys(entries: Array[Array[Byte]]): Array[Array[Byte]] = {
     val row = new UnsafeRow(values.keySchema.length - 1)
-    val due = entries.map { bytes =>
+    KeySort.distinct(entries.map { bytes =>
       row.pointTo(bytes, bytes.length)
       keys.keyOf(row)
-    }
-    Arrays.sort(due, (a: Array[Byte], b: Array[Byte]) => Arrays.compareUnsigned(a, b))
-    due
+    })
   }
 
   /** An entry for each value there is. */

@@ -4,12 +4,15 @@ import io.snapline.state.{ColumnFamily, RowCursor}
 
 /** The rows of these keys, as far as they are there: read ahead, some at once.
   *
+  * @param ahead
+  *   told the keys whose rows come next
   * @param ended
   *   told when the last one has been passed
   */
 private[provider] final class KeyedRows(
     rows: ColumnFamily,
     keys: Array[Array[Byte]],
+    ahead: Array[Array[Byte]] => Unit = _ => (),
     ended: () => Unit = () => ()
 ) extends RowCursor {
   private var read = 0
@@ -25,6 +28,7 @@ private[provider] final class KeyedRows(
         batch = java.util.Arrays.copyOfRange(keys, read, math.min(keys.length, read + KeyedRows.Together))
         read += batch.length
         values = rows.multiGet(batch)
+        ahead(batch)
         at = 0
       }
     }

@@ -9,7 +9,7 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.streaming.state.{StateStoreConf, StateStoreId}
 import org.apache.spark.sql.execution.streaming.state.snapline.StateInternals
 
-import io.snapline.checkpoint.{StateHandle, StoreId}
+import io.snapline.checkpoint.StateHandle
 import io.snapline.error.{SnaplineException, StateNotFound}
 import io.snapline.snapshot.format.Origin
 import io.snapline.snapshot.merged.{MergedStorage, NewestOrigin}
@@ -68,7 +68,8 @@ private[spark] final class StateLocation(
   }
 
   /** Where the handle of a checkpoint is. */
-  private def learn(handle: StateHandle): Unit = handle.merged.foreach(withMerged.learn(handle.ref, _, handle.handleBytes))
+  private def learn(handle: StateHandle): Unit =
+    handle.merged.foreach(withMerged.learn(handle.ref, _, handle.handleBytes))
 
   /** A query whose batches are durable has no handle that counts in a merged file. A reader outside of queries cannot
     * know which kind it reads.

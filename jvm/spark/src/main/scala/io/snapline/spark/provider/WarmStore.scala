@@ -15,7 +15,8 @@ import io.snapline.spark.protocol.{RestorePoint, TaskBarrier}
   *
   * Owns the state until then. One thread loads; any thread may end it.
   */
-private[spark] final class WarmStore private (id: StateStoreId, private val location: StateLocation) extends StateOwner {
+private[spark] final class WarmStore private (id: StateStoreId, private val location: StateLocation)
+    extends StateOwner {
   private val state = location.open(_ => ())
 
   /** The list of open states ends it after it gave the state away, too. The local folder is the state's by then. */

@@ -1,0 +1,171 @@
+package io.snapline.state.rowtable
+
+import io.snapline.error.StorageFailure
+
+/** The pages of a row table that take entries now, and the room for them: which pages go, and what becomes of their
+  * rows.
+  *
+  * Owned by the table.
+  */
+private[rowtable] final class OpenPages(pages: PageList, index: RowIndex, owner: PageOwner) {
+  private var logging: Page = _
+  private var clean: Page = _
+  private var number = 0
+  private val walker = new Entry
+
+  /** Whether a page went since the last call of `logPage` began: slots have moved then. */
+  var madeRoom = false
+
+  /** The page that takes changes, or null. */
+  def log: Page = logging
+
+  /** Of snapshots. */
+  def interval: Int = number
+
+  /** Starts a new snapshot interval: what was logged before is not changed any more. */
+  def startInterval(): Unit = {
+    number += 1
+    if (logging != null) {
+      logging.interval = number
+      logging.intervalFrom = logging.used
+    }
+  }
+
+  /** The page for the next change, of so many bytes. */
+  def logPage(size: Int): Page = {
+    madeRoom = false
+    if (logging == null || logging.free < size) {
+      val full = logging
+      logging = null
+      if (full != null) seal(full)
+      logging = take(size, log = true)
+    }
+    logging
+  }
+
+  /** The page for the next row from below. */
+  def cleanPage(size: Int): Page = {
+    if (clean == null || clean.free < size) {
+      val full = clean
+      clean = null
+      if (full != null) seal(full)
+      clean = take(size, log = false)
+    }
+    clean
+  }
+
+  /** The page takes no more entries. */
+  def seal(page: Page): Unit = {
+    if (page.log) owner.closed(page)
+    page.sealedOff = true
+    pages.lostRow(page)
+  }
+
+  /** A page more, once there is room. */
+  def take(size: Int, log: Boolean): Page = {
+    val length = usualLength(size)
+    giveBackEmpty()
+    makeRoom(length)
+    if (!pages.hasNumber) dropOldest()
+    val page = pages.add(length, log)
+    page.interval = number
+    page
+  }
+
+  /** Pages grow with the table: thousands of small stores may share a JVM. */
+  private def usualLength(size: Int): Int =
+    math.max(size, math.min(Page.Size.toLong, math.max(Page.Smallest.toLong, pages.bytes / 2)).toInt)
+
+  private def giveBackEmpty(): Unit = {
+    var page = pages.nextEmpty()
+    while (page != null) {
+      drop(page, keepsRows = false)
+      page = pages.nextEmpty()
+    }
+  }
+
+  /** Until a page of this length fits. */
+  def makeRoom(length: Int): Unit =
+    while (pages.isFull(length) && !pages.isEmpty) {
+      val sparse = pages.nextSparse()
+      if (sparse == null) dropOldest()
+      else {
+        if (sparse.log) owner.apply(sparse)
+        drop(sparse, keepsRows = true)
+      }
+    }
+
+  private def dropOldest(): Unit = {
+    val page = pages.oldest
+    if (page == null)
+      throw new StorageFailure("A row table has no page left to drop.", "give the state backend more memory.")
+    if (page == clean) clean = null
+    else if (page == logging) {
+      owner.closed(page)
+      logging = null
+    }
+    if (page.log) owner.apply(page)
+    drop(page, keepsRows = false)
+  }
+
+  /** @param page
+    *   whose changes are in RocksDB
+    * @param keepsRows
+    *   they move, while there is a page for them
+    */
+  private def drop(page: Page, keepsRows: Boolean): Unit = {
+    madeRoom = true
+    var at = 0
+    while (page.rows + page.marks > 0 && at < page.used) {
+      walker.read(page.bytes, at)
+      if (walker.op != Op.Void && walker.op != Op.DeleteRange) {
+        val hash = RowIndex.hash(walker.family, page.bytes, walker.keyOffset, walker.keyLength)
+        val slot = index.slotOf(hash, Page.address(page.number, at))
+        if (slot >= 0) {
+          val isRow = OpenPages.isRow(walker.op)
+          if (isRow) page.rows -= 1 else page.marks -= 1
+          if (!(isRow && keepsRows && move(page, at, slot))) {
+            index.remove(slot)
+            if (isRow) owner.lost(walker.family)
+          }
+        }
+      }
+      at = walker.end
+    }
+    pages.remove(page)
+  }
+
+  /** Copies the row that `walker` is at. The page that it leaves makes up for one that is taken beyond the limit. */
+  private def move(from: Page, at: Int, slot: Int): Boolean = {
+    val size = walker.end - at
+    val fits = clean != null && clean.free >= size
+    if (fits || pages.hasNumber) {
+      if (!fits) {
+        val full = clean
+        clean = pages.add(usualLength(size), log = false)
+        if (full != null) seal(full)
+      }
+      System.arraycopy(from.bytes, at, clean.bytes, clean.used, size)
+      index.setAddress(slot, Page.address(clean.number, clean.used))
+      clean.used += size
+      clean.written += 1
+      entered(clean, walker.op)
+      true
+    } else false
+  }
+
+  /** The index points at an entry of the page, from now on. */
+  def entered(page: Page, op: Int): Unit = if (OpenPages.isRow(op)) page.rows += 1 else page.marks += 1
+
+  /** It no longer does. */
+  def left(page: Page, op: Int): Unit = {
+    if (OpenPages.isRow(op)) page.rows -= 1 else page.marks -= 1
+    pages.lostRow(page)
+  }
+}
+
+private[rowtable] object OpenPages {
+
+  /** Whether it gives the key a value; else it says that there is none. */
+  def isRow(op: Int): Boolean = op == Op.Put || op == Op.Merge
+}

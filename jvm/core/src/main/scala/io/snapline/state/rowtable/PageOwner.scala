@@ -1,0 +1,17 @@
+package io.snapline.state.rowtable
+
+/** The backend of a row table, as the table sees it. */
+trait PageOwner {
+
+  /** A log page takes no more entries: hand the rest of it to the changelog and queue it. */
+  def closed(page: Page): Unit
+
+  /** The page is about to be dropped: its changes must be in RocksDB when this returns. */
+  def apply(page: Page): Unit
+
+  /** Whether a key of the family that the table does not find is nowhere, so that a key that goes needs no mark. */
+  def holdsAll(family: Int): Boolean
+
+  /** A row of the family is found in RocksDB only, from now on. */
+  def lost(family: Int): Unit
+}
