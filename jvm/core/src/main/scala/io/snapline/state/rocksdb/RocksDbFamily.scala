@@ -87,11 +87,13 @@ private[rocksdb] final class RocksDbFamily(
     }
   }
 
-  /** Reads RocksDB and remembers the answer. */
+  /** Of a key that is not in the table: reads RocksDB, unless nothing is there, and remembers the answer. */
   private def readBelow(hash: Int, key: Array[Byte], offset: Int, length: Int): Array[Byte] = {
     backend.checkSound()
-    if (allAbove) null
-    else {
+    if (allAbove) {
+      backend.hits += 1
+      null
+    } else {
       val value = if (mayBeBelow(key, offset, length)) backend.open.get(native, key, offset, length) else null
       table.remember(hash, id, key, offset, length, value)
       value
@@ -123,7 +125,8 @@ private[rocksdb] final class RocksDbFamily(
           case Op.Merge => readMerged(key, 0, key.length)
           case _ => null
         }
-      } else if (!allAbove) {
+      } else if (allAbove) backend.hits += 1
+      else {
         if (missing.size == places.length) places = java.util.Arrays.copyOf(places, places.length * 2)
         places(missing.size) = i
         missing.add(key)
@@ -134,11 +137,12 @@ private[rocksdb] final class RocksDbFamily(
     values
   }
 
-  override def expect(keys: Array[Array[Byte]]): Unit = {
+  override def expect(keys: => Array[Array[Byte]]): Unit = {
+    val expected = keys
     val hashes = new Array[Int](RocksDbFamily.Together)
     var i = 0
-    while (i < keys.length) {
-      touch(keys, i, hashes)
+    while (i < expected.length) {
+      touch(expected, i, hashes)
       i += hashes.length
     }
   }

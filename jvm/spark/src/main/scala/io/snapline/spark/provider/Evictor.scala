@@ -84,11 +84,6 @@ private[provider] abstract class Evictor(eviction: Eviction) {
 
   protected def putRow(rows: ColumnFamily): Unit =
     rows.put(timed.key.bytes, 0, timed.key.length, timed.value.bytes, 0, timed.value.length)
-
-  protected def timeHeld(times: RowTimes): Long = {
-    val held = timed.rows.get(timed.key.bytes, 0, timed.key.length)
-    if (held == null) RowTimes.Never else times.ofStored(timed.key.bytes, held)
-  }
 }
 
 private[provider] object Evictor {

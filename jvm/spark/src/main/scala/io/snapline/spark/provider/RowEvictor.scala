@@ -17,7 +17,7 @@ private[provider] final class RowEvictor(family: StateFamily, eviction: Eviction
 
   override protected def putIndexed(key: UnsafeRow, value: UnsafeRow, rows: ColumnFamily, index: TimeIndex): Unit = {
     val time = times.of(key, value)
-    val before = if (times.mayMove) timeHeld(times) else RowTimes.Never
+    val before = if (times.mayMove) timeHeld(rows) else RowTimes.Never
     val keys = rows.keyCount
     putRow(rows)
     val isNew = rows.keyCount != keys
@@ -25,6 +25,11 @@ private[provider] final class RowEvictor(family: StateFamily, eviction: Eviction
     if (time != RowTimes.Never && (isNew || times.mayMove && time < before)) {
       index.add(time, family.key.bytes, 0, family.key.length)
     }
+  }
+
+  private def timeHeld(rows: ColumnFamily): Long = {
+    val held = rows.get(family.key.bytes, 0, family.key.length)
+    if (held == null) RowTimes.Never else times.ofStored(family.key.bytes, held)
   }
 
   override def iterator(seen: (UnsafeRow, UnsafeRow) => Unit): StateStoreIterator[UnsafeRowPair] = {
