@@ -59,7 +59,7 @@ SQL = [name for name, query in QUERIES.items() if not query.keyed]
 GOALS = [
     *(Goal(f"{name}_cpu", Part.WHOLE, peer.name, 1.0) for peer in (CHANGELOG, HDFS) for name in SQL),
     *(Goal(f"{name}_cpu", Part.WHOLE, peer, 1.0) for peer in FLINKS for name in QUERIES),
-    *(Goal(f"{name}_growth", Part.ABSOLUTE, each, 1.1) for each in (OURS, INTERVAL) for name in QUERIES),
+    *(Goal(f"{name}_growth", Part.ABSOLUTE, each, 1.1, ours=each) for each in (OURS, INTERVAL) for name in QUERIES),
 ]
 
 
