@@ -23,7 +23,8 @@ trait ColumnFamily {
 
   final def get(key: Array[Byte]): Array[Byte] = get(key, 0, key.length)
 
-  /** `get` will be asked for these keys: brings their rows near where that saves time, and else does not ask for them. */
+  /** `get` will be asked for these keys: brings their rows near where that saves time, and else does not ask for them.
+    */
   def expect(keys: => Array[Array[Byte]]): Unit = ()
 
   /** The values of many keys, null where a key is absent, in the order of the keys. */

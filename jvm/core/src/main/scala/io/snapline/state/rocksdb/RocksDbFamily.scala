@@ -87,7 +87,8 @@ private[rocksdb] final class RocksDbFamily(
     }
   }
 
-  /** Of a key that is not in the table: reads RocksDB, unless nothing is there, and remembers the answer. */
+  /** The value of a key that is not in the table. RocksDB is read, unless nothing is there, and the answer remembered.
+    */
   private def readBelow(hash: Int, key: Array[Byte], offset: Int, length: Int): Array[Byte] = {
     backend.checkSound()
     if (allAbove) {

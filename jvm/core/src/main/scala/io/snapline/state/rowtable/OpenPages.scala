@@ -19,7 +19,7 @@ private[rowtable] final class OpenPages(pages: PageList, index: RowIndex, owner:
   /** The page that takes changes, or null. */
   def log: Page = logging
 
-  /** Of snapshots. */
+  /** The number of the snapshot interval. */
   def interval: Int = number
 
   /** Starts a new snapshot interval: what was logged before is not changed any more. */

@@ -3,7 +3,7 @@ package io.snapline.state.rowtable
 /** The newest rows of a store, on the heap: an index over pages of entries.
   *
   * Invariant: the newest entry of a key is either found here, or it is in RocksDB and no older one is here. So a key
-  * that is not found here can be read from RocksDB whatever is still queued. Of a family that is here as a whole, keys
+  * that is not found here can be read from RocksDB whatever is still queued. A family may be here as a whole: then keys
   * that went have no entry, and RocksDB is not asked.
   *
   * Owned by one backend and used by the thread that holds it. A page whose rows have all been replaced or deleted goes
