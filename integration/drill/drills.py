@@ -30,6 +30,7 @@ DRILLS = (
     Drill("source-killed", ("tests/python/process/test_kill.py",)),
     Drill("executors-killed", (f"{HERE}/test_executors_killed.py", "integration/cluster/test_cluster.py"), kills=8),
     Drill("tasks-moved", (f"{HERE}/test_tasks_moved.py",)),
+    Drill("elastic", (f"{HERE}/test_elastic.py",), kills=20),
     Drill("two-drivers", (f"{HERE}/test_two_drivers.py",)),
     Drill("damage", (f"{HERE}/test_damage.py",)),
     Drill("outage", (f"{HERE}/test_query_fails.py",)),

@@ -31,7 +31,7 @@ MOST_SECONDS = 1.5
 """After them."""
 PAUSES = 0.2
 """Of the kills: before them Spark has nothing to do until it has ended all executors."""
-MOST_RESTARTS = 0.2
+MOST_RESTARTS = 0.1
 """Of queries for each kill. Four run, and one kill may come before the copies of all."""
 
 
