@@ -116,7 +116,7 @@ private[rocksdb] final class RocksDbFamily(
     while (i < keys.length) {
       val key = keys(i)
       val among = i % hashes.length
-      if (among == 0) touch(keys, i, hashes)
+      if (among == 0) table.touch(id, keys, i, hashes)
       val slot = table.find(hashes(among), id, key, 0, key.length)
       backend.gets += 1
       if (slot >= 0) {
@@ -143,20 +143,9 @@ private[rocksdb] final class RocksDbFamily(
     val hashes = new Array[Int](RocksDbFamily.Together)
     var i = 0
     while (i < expected.length) {
-      touch(expected, i, hashes)
+      table.touch(id, expected, i, hashes)
       i += hashes.length
     }
-  }
-
-  /** Brings the rows of some keys near, from this one on, and leaves their hashes. */
-  private def touch(keys: Array[Array[Byte]], from: Int, hashes: Array[Int]): Unit = {
-    val count = math.min(hashes.length, keys.length - from)
-    var j = 0
-    while (j < count) {
-      hashes(j) = RowIndex.hash(id, keys(from + j), 0, keys(from + j).length)
-      j += 1
-    }
-    table.touch(hashes, count)
   }
 
   private def readAllBelow(

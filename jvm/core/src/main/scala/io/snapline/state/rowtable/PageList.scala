@@ -1,6 +1,6 @@
 package io.snapline.state.rowtable
 
-import java.util.ArrayDeque
+import java.util.{ArrayDeque, LinkedHashSet}
 
 /** The pages of one row table, by number and by age, and those that hold few rows or none. Pages count against
   * [[PageMemory]].
@@ -11,9 +11,9 @@ private[rowtable] final class PageList(memory: PageMemory) {
   private var numbered = new Array[Page](16)
   private var nextNumber = 1
   private val freeNumbers = new ArrayDeque[Integer]
-  private val byAge = new ArrayDeque[Page]
-  private val empty = new ArrayDeque[Page]
-  private val sparse = new ArrayDeque[Page]
+  private val byAge = new LinkedHashSet[Page]
+  private val empty = new LinkedHashSet[Page]
+  private val sparse = new LinkedHashSet[Page]
   private var own = 0L
 
   def apply(number: Int): Page = numbered(number)
@@ -23,7 +23,7 @@ private[rowtable] final class PageList(memory: PageMemory) {
 
   def isEmpty: Boolean = byAge.isEmpty
 
-  def oldest: Page = byAge.peek()
+  def oldest: Page = first(byAge)
 
   /** Whether a page less is needed before one of so many bytes is added. */
   def isFull(length: Int): Boolean = memory.mustMakeRoom(own, length)
@@ -37,15 +37,17 @@ private[rowtable] final class PageList(memory: PageMemory) {
     if (number >= numbered.length) numbered = java.util.Arrays.copyOf(numbered, numbered.length * 2)
     val page = new Page(new Array[Byte](length), number, log)
     numbered(number) = page
-    byAge.add(page)
+    byAge.add(page): Unit
     own += length
     memory.take(length)
     page
   }
 
-  /** Nothing points at it any more. */
+  /** Nothing points at it any more, and no list holds its memory. */
   def remove(page: Page): Unit = {
-    byAge.removeFirstOccurrence(page): Unit
+    byAge.remove(page): Unit
+    empty.remove(page): Unit
+    sparse.remove(page): Unit
     numbered(page.number) = null
     freeNumbers.add(page.number)
     own -= page.bytes.length
@@ -64,37 +66,31 @@ private[rowtable] final class PageList(memory: PageMemory) {
     if (page.isEmpty) {
       if (!page.listedEmpty) {
         page.listedEmpty = true
-        empty.add(page)
+        empty.add(page): Unit
       }
     } else if (!page.listedSparse && page.isSparse) {
       page.listedSparse = true
-      sparse.add(page)
+      sparse.add(page): Unit
     }
   }
 
-  /** The next page without rows whose changes are in RocksDB, or null. It is not listed any more. */
+  /** A page without rows whose changes are in RocksDB, or null. */
   def nextEmpty(): Page = {
     var looked = math.min(empty.size, PageList.Looks)
-    var found: Page = null
-    while (found == null && looked > 0) {
-      val page = empty.poll()
-      if (isHere(page)) { if (page.pendingRuns == 0) found = page else empty.add(page) }
+    var page = first(empty)
+    while (looked > 0 && page.pendingRuns > 0) {
+      empty.remove(page): Unit
+      empty.add(page): Unit
+      page = first(empty)
       looked -= 1
     }
-    found
+    if (looked > 0) page else null
   }
 
-  /** The next page with few rows or none, or null. It is not listed any more. */
-  def nextSparse(): Page = {
-    var found: Page = null
-    while (found == null && !(empty.isEmpty && sparse.isEmpty)) {
-      val page = if (empty.isEmpty) sparse.poll() else empty.poll()
-      if (isHere(page)) found = page
-    }
-    found
-  }
+  /** A page with few rows or none, or null. */
+  def nextSparse(): Page = if (empty.isEmpty) first(sparse) else first(empty)
 
-  private def isHere(page: Page): Boolean = numbered(page.number) eq page
+  private def first(of: LinkedHashSet[Page]): Page = if (of.isEmpty) null else of.iterator.next()
 }
 
 private object PageList {

@@ -46,8 +46,16 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
     slot
   }
 
-  /** Brings the rows of these hashes near, for the `find`s that follow. */
-  def touch(hashes: Array[Int], count: Int): Unit = touched += index.touch(hashes, count)
+  /** Brings the rows of some keys near, from this one on, for the `find`s that follow, and leaves their hashes. */
+  def touch(family: Int, keys: Array[Array[Byte]], from: Int, hashes: Array[Int]): Unit = {
+    val count = math.min(hashes.length, keys.length - from)
+    var j = 0
+    while (j < count) {
+      hashes(j) = RowIndex.hash(family, keys(from + j), 0, keys(from + j).length)
+      j += 1
+    }
+    touched += index.touch(hashes, count)
+  }
   private var touched = 0L
 
   /** A fresh copy of the value of `entry`. */
