@@ -13,7 +13,7 @@ import org.apache.spark.sql.streaming._
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.Cases
-import io.snapline.spark.provider.ProviderSettings
+import io.snapline.spark.provider.{Evictor, ProviderSettings}
 
 /** With a time index a query removes, and puts out, exactly what it does when it walks over all its state. */
 class EvictionSpec extends AnyFunSuite {
@@ -135,9 +135,12 @@ class EvictionSpec extends AnyFunSuite {
       spark.conf.set("spark.sql.streaming.stateStore.formatValidation.enabled", "false")
       seeds.foreach { seed =>
         val input = batches(seed, if (Cases.whole) 12 else 8)
-        def runs(index: Boolean): Run = {
+        def runs(index: Boolean, many: Int = Evictor.many): Run = {
+          val before = Evictor.many
           spark.conf.set(ProviderSettings.TimeIndex, index.toString)
-          run(spark, query, input, restartEvery = 5)
+          Evictor.many = many
+          try run(spark, query, input, restartEvery = 5)
+          finally Evictor.many = before
         }
         val scanned = runs(index = false)
         val found = runs(index = true)
@@ -152,6 +155,9 @@ class EvictionSpec extends AnyFunSuite {
         // One walk after the restart, and no others. A group whose timeout moves is read again, and not removed.
         val looks = if (query.name.contains("timeouts")) 10 else 3
         assert(found.read < found.removed * looks + scanned.rows.max * 2, s"${found.read} rows for ${found.removed}")
+        // Where time jumps, a quarter of the rows is due, and all are walked over.
+        val walked = runs(index = true, many = 5)
+        assert(walked.copy(read = 0) == scanned)
       }
     }
   }

@@ -5,15 +5,19 @@ import java.util.concurrent.{CompletableFuture, TimeUnit}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.scalatest.Assertion
+import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.SpanSugar._
 
 import io.snapline.error.{CheckpointDamaged, StorageFailure}
+import io.snapline.snapshot.format.VersionRef
 import io.snapline.snapshot.merged.{HandleMerger, MergedFiles, MergedStorage, StoredHandle}
 import io.snapline.snapshot.upload.{MergedDestination, NearFolder, SnapshotFigures, SnapshotListener, SnapshotPool}
 import io.snapline.storage.{HadoopCheckpointStorage, MemoryStorage}
 
 /** Stores of one executor whose checkpoints go into merged files. */
-class MergedSnapshotSpec extends AnyFunSuite {
+class MergedSnapshotSpec extends AnyFunSuite with Eventually {
 
   private final class Outcome extends SnapshotListener {
     private val told = new CompletableFuture[Either[Exception, StoredHandle]]
@@ -140,6 +144,36 @@ class MergedSnapshotSpec extends AnyFunSuite {
       val again = executor.open(0, executor.storage(0))
       again.load(1, None)
       assert(get(again, "k").contains("newest"))
+    }
+  }
+
+  test("changelogs that an executor left behind lead to a snapshot that was subsumed: a newer merged one is loaded") {
+    using(new Executor(1)) { executor =>
+      val storage = executor.storage(0)
+      val state = executor.open(0, storage)
+      def batch(version: Long, checkpoint: Option[Outcome] = None): VersionRef = {
+        state.load(version, None, interval = true, covered = Some(0))
+        put(state, "k", s"v$version")
+        put(state, s"k$version", s"v$version")
+        state.commit(checkpoint = checkpoint)
+      }
+      val fixture = executor.fixtures.head
+      def isCopied(ref: VersionRef): Assertion =
+        eventually(timeout(10.seconds))(assert(fixture.fileNames.contains(ref.changelogName)))
+      val older, newer = new Outcome
+      val first = batch(0, Some(older))
+      older.await().fold(throw _, identity): Unit
+      isCopied(first)
+      batch(1): Unit
+      val last = batch(2, Some(newer))
+      newer.await().fold(throw _, identity): Unit
+      isCopied(last)
+      // The newer checkpoint is complete, and no batch has begun since.
+      fixture.plainStorage.delete(first.changelogName): Unit
+      new MergedFiles(executor.folder).of(1).foreach(file => executor.folder.delete(file.ref.mergedName))
+      val other = executor.open(0, executor.storage(0))
+      other.load(3, Some(last.uid), interval = true, covered = Some(3))
+      assert((0 to 2).forall(n => get(other, s"k$n").contains(s"v$n")))
     }
   }
 

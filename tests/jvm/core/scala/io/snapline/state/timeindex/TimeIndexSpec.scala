@@ -88,10 +88,15 @@ class TimeIndexSpec extends AnyFunSuite {
           assert(index.size == entries)
           val until = time()
           assert(index.lookedAt(until) >= model.count(_._1 <= until))
+          if (random.nextBoolean()) {
+            val before = index.size
+            assert(index.reach(until) >= model.count(_._1 <= until))
+            assert(index.size == before)
+          }
           val before = index.size
           val (due, ahead) = model.partition(_._1 <= until)
-          val keys = taken(index, until)
-          assert(keys == due.map(_._2).toSeq.sorted)
+          if (random.nextInt(4) == 0) index.drop(until)
+          else assert(taken(index, until) == due.map(_._2).toSeq.sorted)
           model = ahead
           assert(index.size <= before)
           entries = index.size
@@ -99,6 +104,21 @@ class TimeIndexSpec extends AnyFunSuite {
         assert(taken(index, Long.MaxValue) == model.map(_._2).toSeq.sorted)
       }
     }
+
+  test("a step of time that reaches many entries looks at them once") {
+    withIndex(1 << 30) { index =>
+      val count = 100000
+      val second = 1000000L
+      (0 until count).foreach(i => index.add(1700000000 * second + i * second, bytes(s"key $i")))
+      val until = 1700000000 * second + 100 * second
+      assert(index.lookedAt(until) == count)
+      assert(index.reach(until) == 101)
+      assert(index.lookedAt(until) == 101)
+      index.drop(until)
+      assert(index.lookedAt(until) == 0)
+      assert(index.size == count - 101)
+    }
+  }
 
   test("a step of time looks at few entries that are not due") {
     withIndex(1 << 30) { index =>

@@ -24,7 +24,7 @@ class TaskBarrierSpec extends AnyFunSuite {
       (owed, ahead) <- Seq((None, Set.empty[Long]), (Some(3L), Set(0L)), (Some(Long.MaxValue), Set(0L, 7L)))
       merged <- Seq(true, false)
       awaited <- Seq(None, Some(8L))
-      restore <- Seq(None, Some("file:/a b/c|d/snapline/chk-3/_metadata"))
+      restore <- Seq(None, Some(RestoreFrom("file:/a b/c|d/snapline/chk-3/_metadata", 7)))
       alignment <- alignments
     } {
       val barrier =

@@ -1,5 +1,6 @@
 package io.snapline.snapshot.format
 
+import io.snapline.error.StateNotFound
 import io.snapline.storage.CheckpointStorage
 
 /** Reads the framed files of a store. */
@@ -53,6 +54,16 @@ private[snapshot] final class StateFiles(storage: CheckpointStorage) {
     }
     (line, at)
   }
+
+  /** The changelogs that lead to a version, and the nearest sound snapshot below them. Where a changelog on the way is
+    * gone, a snapshot in a merged file is nearer: a newer checkpoint has subsumed the one that the changelogs lead to.
+    *
+    * @param aside
+    *   snapshots that cannot be loaded
+    */
+  def line(folder: StoreFolder, ref: VersionRef, aside: Set[VersionRef]): (Seq[ChangelogMeta], Option[VersionRef]) =
+    try walk(ref, at => !aside(at) && folder.isBase(at))
+    catch { case _: StateNotFound => walk(ref, at => !aside(at) && folder.hasHandle(at)) }
 
   private def reading[A](name: String, magic: String)(body: FrameReader => A): A = {
     val reader = new FrameReader(storage, name, magic)

@@ -32,7 +32,7 @@ private[snapshot] final class StoreFolder(val storage: CheckpointStorage, files:
 
   def hasHandle(ref: VersionRef): Boolean = handles.contains(ref) || isMerged(ref)
 
-  /** Whether a load begins with its handle. A changelog of the version is nearer than a merged file. */
+  /** Whether a load begins with its handle. Merged files are looked into last. */
   def isBase(ref: VersionRef): Boolean = handles.contains(ref) || !changelogs.contains(ref) && isMerged(ref)
 
   /** Whether the handle lies in a merged file, the folder having none of it. */

@@ -98,7 +98,7 @@ private[snapline] final class StateRestore(storage: CheckpointStorage, factory: 
   private def restore(folder: StoreFolder, ref: VersionRef): Restored = {
     @tailrec def from(aside: Set[VersionRef], failures: Seq[SnaplineException]): Restored = {
       val (line, base) =
-        try files.walk(ref, at => !aside(at) && folder.isBase(at))
+        try files.line(folder, ref, aside)
         // That nothing is below a snapshot matters less than what is wrong with it.
         catch { case e: StateNotFound => throw failures.headOption.getOrElse(e) }
       load(line, base, folder.refs) match {

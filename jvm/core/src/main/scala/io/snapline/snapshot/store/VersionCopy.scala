@@ -71,7 +71,7 @@ final class VersionCopy(from: CheckpointStorage, to: CheckpointStorage, isAgain:
       aside: Set[VersionRef],
       failure: Option[SnaplineException]
   ): Either[SnaplineException, CopiedVersion] =
-    trying(source.walk(ref, at => !aside(at) && folder.isBase(at))) match {
+    trying(source.line(folder, ref, aside)) match {
       case Left(e) => Left(failure.getOrElse(e))
       case Right((line, base)) => trying(base.map(snapshot)) match {
           case Left(e) =>

@@ -66,19 +66,33 @@ final class TimeIndex(val of: Any, all: IndexMemory, newFile: () => File, from: 
 
   /** As `take`, in any order; a key of several entries comes several times. */
   def takeUnsorted(until: Long): Array[Array[Byte]] = {
+    val due = new ArrayList[Array[Byte]]
+    pass(until)((time, key) => if (time <= until) due.add(key): Unit else add(time, key))
+    due.toArray(NoKeys)
+  }
+
+  /** Brings all entries up to this time together, where they stay. Returns how many there are. */
+  def reach(until: Long): Long = {
+    pass(until)(add(_, _))
+    if (buckets(0) == null) 0 else buckets(0).size
+  }
+
+  /** Forgets all entries up to this time. */
+  def drop(until: Long): Unit = pass(until)((time, key) => if (time > until) add(time, key))
+
+  /** Takes the buckets that may have an entry up to this time, and hands over each of their entries. */
+  private def pass(until: Long)(each: (Long, Array[Byte]) => Unit): Unit = {
     val reached = buckets.indices.filter(at => buckets(at) != null && begins(at, until)).map { at =>
       val bucket = buckets(at)
       buckets(at) = null
       bucket
     }
     if (java.lang.Long.compareUnsigned(unsigned(until), passed) > 0) passed = unsigned(until)
-    val due = new ArrayList[Array[Byte]]
     reached.foreach { bucket =>
       entries -= bucket.size
-      bucket.foreach((time, key) => if (time <= until) due.add(key): Unit else add(time, key))
+      bucket.foreach(each)
       bucket.close()
     }
-    due.toArray(NoKeys)
   }
 
   /** Where an entry belongs: 0 once it has passed, else by digit. Digit 0 of the lowest place is never ahead. */

@@ -32,7 +32,7 @@ private[coordinator] final class BatchBarriers(
     owed = None,
     mayBeAhead = Set.empty,
     awaited = None,
-    base.path,
+    base.restoreFrom,
     merged = false,
     alignments.of(batch.batch, savepoint = false)
   )
@@ -58,7 +58,7 @@ private[coordinator] final class BatchBarriers(
       owed = coordinator.owed.filter(_ => isBarrier),
       mayBeAhead = if (savepoint) Set.empty else ahead.map(_.id).toSet,
       awaited = coordinator.inProgress.map(_.batch + 1).minOption,
-      base.pathIfRetained(coordinator),
+      base.ifRetained(coordinator),
       merged,
       alignments.of(batch.batch, savepoint && !pending.exists(_.requests.forall(requests.keepsRows)))
     )

@@ -33,7 +33,7 @@ import io.snapline.error.InternalError
   * @param awaited
   *   the oldest version that a checkpoint in progress is of: no `_metadata` names its files yet, and they are to stay
   * @param restore
-  *   path of the `_metadata` this run goes on from
+  *   the checkpoint this run goes on from, as long as it is retained
   * @param merged
   *   whether handles of the query may lie in merged files, whatever its setting is now
   * @param alignment
@@ -48,7 +48,7 @@ final case class TaskBarrier(
     owed: Option[Long],
     mayBeAhead: Set[Long],
     awaited: Option[Long],
-    restore: Option[String],
+    restore: Option[RestoreFrom],
     merged: Boolean,
     alignment: Alignment
 ) {
@@ -61,7 +61,7 @@ final case class TaskBarrier(
       ("owed" -> owed) ~
       ("may_be_ahead" -> mayBeAhead.toSeq) ~
       ("awaited" -> awaited) ~
-      ("restore" -> restore) ~
+      ("restore" -> restore.map(r => ("metadata" -> r.metadata) ~ ("version" -> r.version))) ~
       ("merged" -> merged) ~
       ("alignment" -> alignment.json)
   )
@@ -88,7 +88,7 @@ object TaskBarrier {
         (json \ "owed").extractOpt[Long],
         (json \ "may_be_ahead").extract[Seq[Long]].toSet,
         (json \ "awaited").extractOpt[Long],
-        (json \ "restore").extractOpt[String],
+        (json \ "restore").extractOpt[RestoreFrom],
         (json \ "merged").extract[Boolean],
         Alignment.read(json \ "alignment")
       )

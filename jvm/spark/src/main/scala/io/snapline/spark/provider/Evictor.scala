@@ -70,8 +70,12 @@ private[provider] abstract class Evictor(eviction: Eviction) {
     index.size <= Evictor.MostEntries * rows.keyCount + Evictor.Few
   }
 
-  /** A walk over all rows needs much less memory then. */
-  protected def isMany(entries: Long): Boolean = entries > Evictor.Many && entries > timed.rows.keyCount / 4
+  /** Whether so many rows are due that a walk over all needs much less memory. Where it looked at many that are not,
+    * the index looks at each of those once.
+    */
+  protected def isMuchDue(index: TimeIndex): Boolean = isMany(index.lookedAt(until)) && isMany(index.reach(until))
+
+  private def isMany(entries: Long): Boolean = entries > Evictor.many && entries > timed.rows.keyCount / 4
 
   protected def newIndex(): TimeIndex = {
     val index = timed.rows.newTimeIndex(eviction.column, until)
@@ -86,7 +90,7 @@ private[provider] abstract class Evictor(eviction: Eviction) {
     rows.put(timed.key.bytes, 0, timed.key.length, timed.value.bytes, 0, timed.value.length)
 }
 
-private[provider] object Evictor {
+private[spark] object Evictor {
 
   /** Those of a store in the task that runs here; none for an operator whose plan does not tell which rows it removes.
     *
@@ -124,6 +128,6 @@ private[provider] object Evictor {
   /** So few of those are never too many. */
   val Few = 100000
 
-  /** The keys of so many take tens of megabytes. */
-  val Many = 500000
+  /** The keys of so many take tens of megabytes. Tests have few rows, and set it lower. */
+  @volatile private[spark] var many = 500000
 }

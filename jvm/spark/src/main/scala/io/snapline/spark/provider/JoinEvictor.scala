@@ -63,7 +63,7 @@ private[provider] final class JoinEvictor(eviction: Eviction) extends Evictor(ev
     else {
       if (!isSound) build()
       val index = values.rows.timeIndex
-      if (isMany(index.lookedAt(until))) walk(seen)
+      if (isMuchDue(index)) walkAhead(index, seen)
       else {
         // Until it is through, values are on their way that have no entry.
         index.whole = false
@@ -72,6 +72,27 @@ private[provider] final class JoinEvictor(eviction: Eviction) extends Evictor(ev
         RowScan.pairs(keys, new KeyedRows(keys.rows, due, expectValues, () => index.whole = true), seen)
       }
     }
+
+  /** The operator removes every value that is due, and the index forgets them: no later batch is to look at them. */
+  private def walkAhead(
+      index: TimeIndex,
+      seen: (UnsafeRow, UnsafeRow) => Unit
+  ): StateStoreIterator[UnsafeRowPair] = {
+    index.whole = false
+    index.drop(until)
+    val all = keys.rows.iterate()
+    val toTheEnd = new RowCursor {
+      override def next(): Boolean = {
+        val more = all.next()
+        if (!more) index.whole = true
+        more
+      }
+      override def key: Array[Byte] = all.key
+      override def value: Array[Byte] = all.value
+      override def close(): Unit = all.close()
+    }
+    RowScan.pairs(keys, toTheEnd, seen)
+  }
 
   private def walk(seen: (UnsafeRow, UnsafeRow) => Unit): StateStoreIterator[UnsafeRowPair] =
     RowScan.pairs(keys, keys.rows.iterate(), seen)

@@ -35,7 +35,7 @@ private[provider] final class RowEvictor(family: StateFamily, eviction: Eviction
   override def iterator(seen: (UnsafeRow, UnsafeRow) => Unit): StateStoreIterator[UnsafeRowPair] = {
     val rows = family.rows
     val due =
-      if (isSound && !isMany(rows.timeIndex.lookedAt(until))) {
+      if (isSound && !isMuchDue(rows.timeIndex)) {
         val index = rows.timeIndex
         // Until it is through, rows are on their way that have no entry.
         index.whole = false

@@ -230,10 +230,10 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
       empty: Boolean = false
   ): Unit = {
     barrier.filter(_.interval).foreach(_ => StoreHolders.here.letGo(runId.toString, storeId))
-    val point = barrier.flatMap(_.restore).map(restorePointAt)
+    val point = barrier.flatMap(_.restore).flatMap(restorePointAt(_, version))
     val base = point.flatMap(_.handle(id))
     location.prepare(state, barrier, base)
-    val restored = point.filter(_.version == version)
+    val restored = point.filter(_.from.version == version)
     val ahead = restored.flatMap(_.ahead(id))
     // Where tasks had several attempts that ended well, the checkpoint has one of them and Spark's log may name
     // another.
@@ -265,12 +265,9 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
     } else None
   }
 
-  private def restorePointAt(metadata: String): RestorePoint = restorePoint match {
-    case Some(point) if point.metadata == metadata => point
-    case _ =>
-      val point = RestorePoint.read(metadata, configuration)
-      restorePoint = Some(point)
-      point
+  private def restorePointAt(from: RestoreFrom, version: Long): Option[RestorePoint] = {
+    if (!restorePoint.exists(_.from == from)) restorePoint = RestorePoint.read(from, version, configuration)
+    restorePoint
   }
 
   // ---- housekeeping

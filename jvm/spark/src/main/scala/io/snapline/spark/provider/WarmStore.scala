@@ -23,7 +23,7 @@ private[spark] final class WarmStore private (id: StateStoreId, private val loca
   private val isOver = new AtomicBoolean
 
   private def load(version: Long, barrier: Option[TaskBarrier], configuration: Configuration): Unit = {
-    val base = barrier.flatMap(_.restore).flatMap(RestorePoint.read(_, configuration).handle(id))
+    val base = barrier.flatMap(_.restore).flatMap(RestorePoint.read(_, version, configuration)).flatMap(_.handle(id))
     location.prepare(state, barrier, base)
     val isInterval = barrier.exists(_.interval)
     state.load(version, None, interval = isInterval, base = base.map(_.ref), covered = barrier.flatMap(_.covered))
