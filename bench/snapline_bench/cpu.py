@@ -50,6 +50,28 @@ def read() -> Reading:
     return Reading(time.monotonic(), tree_seconds(os.getpid()), machine_seconds())
 
 
+def settle(most_s: float = 60.0, step_s: float = 1.0, idle: float = 0.1) -> bool:
+    """Waits until this process and everything it started does next to nothing.
+
+    A first batch leaves work behind it, as the snapshot of all its rows, which is no part of the batches that follow.
+
+    Args:
+        idle: so many cores are nothing, for two steps.
+
+    Returns:
+        Whether that came within `most_s`.
+    """
+    deadline = time.monotonic() + most_s
+    quiet, before = 0, read()
+    while quiet < 2 and time.monotonic() < deadline:
+        time.sleep(step_s)
+        after = read()
+        usage = after.since(before)
+        quiet = quiet + 1 if usage.cpu_s < idle * usage.elapsed_s else 0
+        before = after
+    return quiet == 2
+
+
 def tree_seconds(root: int) -> float:
     """User and system time of `root` and its descendants, those included that have ended and been waited for."""
     parents: dict[int, int] = {}

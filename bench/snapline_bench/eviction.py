@@ -164,6 +164,7 @@ def run(
     for batch in batches[1 : 1 + sizes.warm_up]:
         stream.land([batch])
     stream.drain()
+    cpu.settle()
     before = cpu.read()
     for batch in batches[1 + sizes.warm_up :]:
         stream.land([batch])

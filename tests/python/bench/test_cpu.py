@@ -1,4 +1,7 @@
 # mypy: disable-error-code="import-not-found"
+import subprocess
+import sys
+
 import pytest
 from snapline_bench import cpu
 
@@ -13,3 +16,13 @@ def test_a_process_that_nobody_waited_for_is_no_other_work() -> None:
 def test_other_work_is_seen() -> None:
     readings = [cpu.Reading(at=10.0 * i, tree=5.0 * i, machine=20.0 * i) for i in range(3)]
     assert cpu.others_of(readings) == pytest.approx(1.5)
+
+
+def test_work_in_the_background_is_waited_for() -> None:
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        assert not cpu.settle(most_s=1.0, step_s=0.2)
+    finally:
+        busy.kill()
+        busy.wait()
+    assert cpu.settle(most_s=30.0, step_s=0.2)
