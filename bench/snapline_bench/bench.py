@@ -27,6 +27,7 @@ from snapline_bench import (
     many_stores,
     merging,
     nexmark,
+    nexmark_parts,
     processor,
     provider,
     real_time,
@@ -162,6 +163,7 @@ EVICTION = bench_of("eviction", eviction)
 INITIAL_STATE = bench_of("initial-state", initial_state)
 PROCESSOR = bench_of("processor", processor)
 NEXMARK = bench_of("nexmark", nexmark)
+NEXMARK_PARTS = bench_of("nexmark-parts", nexmark_parts)
 TWO_INPUTS = bench_of("two-inputs", two_inputs)
 CONNECT = bench_of("connect", connect)
 LOST_EXECUTOR = bench_of("lost-executor", lost_executor)
@@ -202,6 +204,7 @@ BENCHES = {
         RESTART,
         EVICTION,
         NEXMARK,
+        NEXMARK_PARTS,
         *KEYED,
         *WINDOWS,
         FIRING,

@@ -70,8 +70,8 @@ private[provider] abstract class Evictor(eviction: Eviction) {
     index.size <= Evictor.MostEntries * rows.keyCount + Evictor.Few
   }
 
-  /** Whether so many rows are due that a walk over all needs much less memory. Where it looked at many that are not,
-    * the index looks at each of those once.
+  /** Whether so many rows are due that a walk over all needs much less memory. The index looks once at many that are
+    * not.
     */
   protected def isMuchDue(index: TimeIndex): Boolean = isMany(index.lookedAt(until)) && isMany(index.reach(until))
 

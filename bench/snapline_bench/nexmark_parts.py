@@ -1,0 +1,78 @@
+"""Nexmark: the part of Spark, or of the store, that an event's CPU goes to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from snapline_bench import cpu, nexmark
+from snapline_bench.events import prepare
+from snapline_bench.goal import Goal
+from snapline_bench.job import Job, Result
+from snapline_bench.jvm_profile import PARTS, JvmProfile
+from snapline_bench.nexmark_events import SCHEMA, NexmarkEvents
+from snapline_bench.nexmark_queries import QUERIES
+from snapline_bench.provider import HDFS, OURS, Provider
+from snapline_bench.session import open_session
+from snapline_bench.stream import Stream, Workload
+
+#: A store and a query; a keyed function runs on ours alone.
+NAMES = tuple(
+    f"{store}-{name}"
+    for name, query in QUERIES.items()
+    for store in (OURS, HDFS.name)
+    if store == OURS or not query.keyed
+)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """`rows`: events of a batch."""
+
+    rows: int = 200_000
+    warm_up: int = 4
+    batches: int = 12
+    memory: str = "4g"
+
+
+QUICK = Sizes(rows=50_000, warm_up=2, batches=4)
+REPS = 3
+FIGURES = {
+    "cpu_us": "CPU us / event",
+    **{part: f"of it {part}" for part in PARTS},
+    "others": "other load, cores",
+}
+GOALS: list[Goal] = []
+
+
+def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list[Provider]:
+    stores = {each.name: each for each in nexmark.choose([OURS, HDFS.name], jar, settings)}
+    parts = [(name, *name.split("-")) for name in names if name in NAMES]
+    return [replace(stores[store], name=name, title=f"{stores[store].title}, {query}") for name, store, query in parts]
+
+
+def measure(job: Job) -> Result:
+    """In a JVM of its own: nothing that another query made the compilers do is of use."""
+    sizes = Sizes(**job.sizes)
+    query_name = job.provider.name.rpartition("-")[2]
+    query = QUERIES[query_name]
+    batches = prepare(NexmarkEvents(sizes.rows, sizes.warm_up + sizes.batches), job.data)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
+    workload = Workload(SCHEMA, lambda events: nexmark.results(query_name, query, events))
+    stream = Stream(spark, workload, job.scratch / "stream", job.scratch / "checkpoint", output_mode=query.mode)
+    stream.land(batches[: sizes.warm_up])
+    stream.start()
+    stream.drain()
+    before, profile = cpu.read(), JvmProfile(spark)
+    stream.land(batches[sizes.warm_up :])
+    stream.drain()
+    usage = cpu.read().since(before)
+    parts = profile.end(job.scratch / "recording.jfr")
+    stream.stop()
+    spark.stop()
+    events = sizes.rows * sizes.batches / 1e6
+    shares = {part: seconds / events for part, seconds in parts.items()}
+    return {"figures": {"cpu_us": sum(shares.values()), **shares, "others": usage.others}, "batches": []}
