@@ -5,6 +5,7 @@ import java.nio.file.{Files, Paths}
 
 import scala.util.Try
 
+import org.rocksdb.TickerType
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.StorageFailure
@@ -97,6 +98,33 @@ class RocksDbBackendSpec extends AnyFunSuite {
       again.close()
       assert(root.list().isEmpty)
     }
+  }
+
+  test("a look for a key that is not there reads no filter whole, however many keys a table file has") {
+    withRoot { root =>
+      val small = new RocksDbMemory(512L << 10)
+      val backend = new RocksDbBackend(new File(root, "db"), false, RocksDbSettings(), small, new PageMemory(0))
+      val family = backend.createFamily("a", keyGroups = false, multi = false, internal = false)
+      backend.beginChanges(nowhere)
+      val keys = 500000
+      def key(i: Int): Array[Byte] = java.nio.ByteBuffer.allocate(8).putInt(i * 0x9e3779b1).putInt(i).array
+      (0 until keys).foreach(i => family.put(key(i), Array[Byte](1)))
+      backend.cutChanges()
+      LocalFolder.delete(backend.snapshot().materialize().folder)
+      backend.open.db.compactRange(backend.open.family("a"))
+      def filterBytes = backend.open.statistics.getTickerCount(TickerType.BLOCK_CACHE_BYTES_WRITE)
+      val before = filterBytes
+      val looks = 2000
+      (keys until keys + looks).foreach(i => assert(!family.contains(key(i))))
+      assert((filterBytes - before) / looks < (32 << 10))
+      backend.close()
+    }
+  }
+
+  test("a shard of the block cache has room for a filter of millions of keys") {
+    assert(RocksDbMemory.shardBits(8L << 20) == 0)
+    assert(RocksDbMemory.shardBits(128L << 20) == 3)
+    assert(RocksDbMemory.shardBits(1L << 40) == 6)
   }
 
   test("what a snapshot carries along does not grow with those before it") {

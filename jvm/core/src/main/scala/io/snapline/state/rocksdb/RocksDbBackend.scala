@@ -109,6 +109,7 @@ final class RocksDbBackend(
   override def beginChanges(to: ChangeSink): Unit = {
     sink = to
     table.eachChange = to.eachChange
+    byName.values.foreach(_.bringUp())
   }
 
   override def cutChanges(): Unit = {

@@ -26,15 +26,22 @@ private[rocksdb] final class RocksDbFamily(
   @volatile private[rocksdb] var nativeHas = restored
 
   private var allAbove = !restored
+  private val rise = new FamilyRise(backend, this)
 
   /** Whether the table has each row that there is: a key that it does not find is not looked for below. */
   private[rocksdb] def isAllAbove: Boolean = allAbove
 
-  private[rocksdb] def lostAbove(): Unit = if (allAbove) {
-    // Keys that went have left no mark in the table, and what is below may not know it yet.
-    backend.drain()
-    allAbove = false
+  private[rocksdb] def lostAbove(): Unit = {
+    rise.giveUp()
+    if (allAbove) {
+      // Keys that went have left no mark in the table, and what is below may not know it yet.
+      backend.drain()
+      allAbove = false
+    }
   }
+
+  /** A batch begins. */
+  private[rocksdb] def bringUp(): Unit = if (!allAbove) allAbove = rise.step()
 
   private[rocksdb] val lowest = new LowestKey
 
@@ -51,6 +58,7 @@ private[rocksdb] final class RocksDbFamily(
   private[rocksdb] def restored(): Unit = {
     putsSeen += 1
     lowest.forget()
+    rise.again()
     forgetPrefixes()
   }
 
@@ -96,6 +104,7 @@ private[rocksdb] final class RocksDbFamily(
       null
     } else {
       val value = if (mayBeBelow(key, offset, length)) backend.open.get(native, key, offset, length) else null
+      if (value == null) rise.missed()
       table.remember(hash, id, key, offset, length, value)
       value
     }
@@ -160,6 +169,7 @@ private[rocksdb] final class RocksDbFamily(
       val key = missing.get(j)
       val value = found.get(j)
       values(places(j)) = value
+      if (value == null) rise.missed()
       val hash = RowIndex.hash(id, key, 0, key.length)
       // A key asked for twice is remembered once.
       if (table.find(hash, id, key, 0, key.length) < 0) table.remember(hash, id, key, 0, key.length, value)
@@ -187,7 +197,9 @@ private[rocksdb] final class RocksDbFamily(
 
   private def existsBelow(key: Array[Byte], offset: Int, length: Int): Boolean = mayBeBelow(key, offset, length) && {
     backend.checkSound()
-    backend.open.contains(native, key, offset, length)
+    val exists = backend.open.contains(native, key, offset, length)
+    if (!exists) rise.missed()
+    exists
   }
 
   override def put(key: Array[Byte], ko: Int, kl: Int, value: Array[Byte], vo: Int, vl: Int): Unit =

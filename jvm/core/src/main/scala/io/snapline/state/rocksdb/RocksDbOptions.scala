@@ -30,6 +30,13 @@ private[rocksdb] final class RocksDbOptions(settings: RocksDbSettings, memory: R
         .setCacheIndexAndFilterBlocks(true)
         .setCacheIndexAndFilterBlocksWithHighPriority(true)
         .setPinL0FilterAndIndexBlocksInCache(true)
+        // A table file may hold all keys of a family. As one block, its filter is megabytes, which no shard of the
+        // cache
+        // keeps, so that each look would read all of it again.
+        .setIndexType(IndexType.kTwoLevelIndexSearch)
+        .setPartitionFilters(true)
+        .setMetadataBlockSize(8 << 10)
+        .setPinTopLevelIndexAndFilter(true)
         .setFormatVersion(5)
     )
     .setMergeOperator(append)
@@ -95,6 +102,19 @@ final case class RocksDbSettings(compression: String = "lz4", inlineThreshold: I
   */
 final class RocksDbMemory(val limit: Long) {
   RocksDB.loadLibrary()
-  val cache: Cache = new LRUCache(limit, -1, false, 0.2)
+  val cache: Cache = new LRUCache(limit, RocksDbMemory.shardBits(limit), false, 0.2)
   val writeBuffers: WriteBufferManager = new WriteBufferManager(limit / 2, cache, false)
+}
+
+private[rocksdb] object RocksDbMemory {
+
+  /** A shard of the cache keeps no block that is larger than itself, and filters of older table files are one block
+    * each: a million keys take 1.25 MB.
+    */
+  private val ShardSize = 16L << 20
+
+  private val MostShardBits = 6
+
+  def shardBits(limit: Long): Int =
+    math.min(MostShardBits, 63 - java.lang.Long.numberOfLeadingZeros(math.max(1, limit / ShardSize)))
 }

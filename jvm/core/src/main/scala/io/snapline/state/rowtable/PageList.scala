@@ -26,7 +26,7 @@ private[rowtable] final class PageList(memory: PageMemory) {
   def oldest: Page = first(byAge)
 
   /** Whether a page less is needed before one of so many bytes is added. */
-  def isFull(length: Int): Boolean = memory.mustMakeRoom(own, length)
+  def isFull(length: Long): Boolean = memory.mustMakeRoom(own, length)
 
   /** Whether one more page can have a number. */
   def hasNumber: Boolean = !freeNumbers.isEmpty || nextNumber <= Page.MaxNumber

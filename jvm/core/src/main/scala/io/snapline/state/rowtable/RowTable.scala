@@ -35,6 +35,9 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
 
   def keys: Int = index.size
 
+  /** Whether so many bytes more cost no row its place. */
+  def hasRoom(size: Long): Boolean = !pages.isFull(size)
+
   /** Finds the newest entry of a key and points `entry` at it; returns its slot, good until the next change, or -1. */
   def find(hash: Int, family: Int, key: Array[Byte], keyOffset: Int, keyLength: Int): Int = {
     val slot = index.find(hash, family, key, keyOffset, keyLength)
@@ -138,7 +141,7 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
     val op = if (value == null) Op.Absent else Op.Put
     val length = if (value == null) 0 else value.length
     val size = Entry.size(family, keyLength, length)
-    if (size <= Page.Size / 4) {
+    if (size <= RowTable.LargestKept) {
       val page = open.cleanPage(size)
       val offset = page.used
       page.used = Entry.write(page.bytes, offset, op, family, key, keyOffset, keyLength, value, 0, length)
@@ -225,4 +228,10 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
       memory.take(index.bytes - counted)
       counted = index.bytes
     }
+}
+
+object RowTable {
+
+  /** Bytes of a row from below that is remembered: larger ones would leave much of a page unused. */
+  val LargestKept: Int = Page.Size / 4
 }

@@ -1,0 +1,146 @@
+package io.snapline.state.rocksdb
+
+import java.io.File
+import java.nio.file.Files
+
+import scala.collection.mutable
+import scala.util.Random
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.snapline.state.rowtable.{PageMemory, RowTable}
+import io.snapline.state.{ChangeSink, FamilyDescriptor, LocalFolder, RowCursor}
+
+/** A backend that was restored from a snapshot gets all its rows into the table, batch by batch. */
+class FamilyRiseSpec extends AnyFunSuite {
+  private val memory = new RocksDbMemory(16L << 20)
+  private val nowhere: ChangeSink = (_, _, _, _) => ()
+  private val descriptor = FamilyDescriptor(0, "default", keyGroups = false, multi = false, internal = false)
+
+  private def key(i: Int): Array[Byte] = f"key$i%06d".getBytes
+
+  private def value(i: Int, length: Int = 100): Array[Byte] = Array.fill(length)(i.toByte)
+
+  /** @param rows
+    *   of the snapshot, by the numbers of their keys
+    */
+  private def restored(rows: Map[Int, Array[Byte]], limit: Long = 16L << 20)(
+      body: (RocksDbBackend, RocksDbFamily) => Unit
+  ): Unit = {
+    val root = Files.createTempDirectory("snapline-rise").toFile
+    try {
+      val first = new RocksDbBackend(new File(root, "db"), false, RocksDbSettings(), memory, new PageMemory(16L << 20))
+      first.beginChanges(nowhere)
+      val family = first.createFamily("default", keyGroups = false, multi = false, internal = false)
+      rows.foreach { case (i, bytes) => family.put(key(i), bytes) }
+      first.cutChanges()
+      val local = first.snapshot().materialize()
+      first.close()
+      val backend = new RocksDbBackend(local.folder, true, RocksDbSettings(), memory, new PageMemory(limit))
+      try {
+        backend.restoreFamilies(Seq(descriptor -> rows.size.toLong))
+        body(backend, backend.family("default").asInstanceOf[RocksDbFamily])
+      } finally backend.close()
+    } finally LocalFolder.delete(root)
+  }
+
+  private def batch(backend: RocksDbBackend)(body: => Unit): Unit = {
+    backend.beginChanges(nowhere)
+    body
+    backend.cutChanges()
+  }
+
+  /** Keys that are nowhere, each once. */
+  private def miss(family: RocksDbFamily, batch: Int, count: Int): Unit = (0 until count).foreach(i =>
+    assert(family.get(s"none $batch $i".getBytes) == null)
+  )
+
+  private def rowsOf(cursor: RowCursor): Map[String, Seq[Byte]] = {
+    val found = mutable.Map.empty[String, Seq[Byte]]
+    while (cursor.next()) found(new String(cursor.key)) = cursor.value.toSeq
+    found.toMap
+  }
+
+  test("as many rows come up as looks below have found nothing for, and then nothing is looked for below") {
+    val rows = (0 until 1000).map(i => i -> value(i)).toMap
+    restored(rows) { (backend, family) =>
+      batch(backend)(miss(family, 0, 100))
+      batch(backend)(miss(family, 1, 100))
+      assert(!family.isAllAbove)
+      batch(backend)(miss(family, 2, 100))
+      batch(backend)(())
+      assert(family.isAllAbove)
+      val (gets, hits) = (backend.gets, backend.hits)
+      miss(family, 3, 100)
+      rows.foreach { case (i, bytes) => assert(family.get(key(i)).sameElements(bytes)) }
+      assert(backend.gets - gets == backend.hits - hits)
+    }
+  }
+
+  test("a batch without a look that found nothing brings nothing up") {
+    restored((0 until 10).map(i => i -> value(i)).toMap) { (backend, family) =>
+      (0 until 5).foreach(_ => batch(backend)((0 until 10).foreach(i => assert(family.get(key(i)) != null))))
+      assert(!family.isAllAbove)
+    }
+  }
+
+  for (seed <- 1 to 20) test(s"rows that change meanwhile are as they should be, seed $seed") {
+    val random = new Random(seed)
+    val model = mutable.Map.from((0 until 2000).map(i => random.nextInt(5000) -> value(i)))
+    restored(model.toMap) { (backend, family) =>
+      var round = 0
+      while (!family.isAllAbove && round < 200) {
+        batch(backend) {
+          miss(family, round, 10 + random.nextInt(10))
+          (0 until 30).foreach { _ =>
+            val i = random.nextInt(5000)
+            random.nextInt(4) match {
+              case 0 =>
+                family.delete(key(i)): Unit
+                model.remove(i): Unit
+              case 1 => assert((family.get(key(i)) == null) == !model.contains(i))
+              case _ =>
+                model(i) = value(round, random.nextInt(50))
+                family.put(key(i), model(i))
+            }
+          }
+          if (random.nextInt(10) == 0) {
+            val from = random.nextInt(5000)
+            family.deleteRange(key(from), key(from + 50))
+            (from until from + 50).foreach(model.remove)
+          }
+        }
+        if (random.nextInt(5) == 0) LocalFolder.delete(backend.snapshot().materialize().folder)
+        round += 1
+      }
+      assert(family.isAllAbove)
+      (0 until 5000).foreach { i =>
+        assert(Option(family.get(key(i))).map(_.toSeq) == model.get(i).map(_.toSeq))
+      }
+      assert(family.keyCount == model.size)
+      batch(backend)(model.keys.take(100).toSeq.foreach { i =>
+        family.delete(key(i)): Unit
+        model.remove(i): Unit
+      })
+      assert(rowsOf(family.iterate()) == model.map { case (i, bytes) => new String(key(i)) -> bytes.toSeq }.toMap)
+    }
+  }
+
+  test("where memory does not do for all rows they stay below") {
+    val rows = (0 until 30000).map(i => i -> value(i)).toMap
+    restored(rows, limit = 0) { (backend, family) =>
+      (0 until 4).foreach(n => batch(backend)(miss(family, n, 3000)))
+      assert(!family.isAllAbove)
+      assert(backend.metrics.tableBytes < (2L << 20))
+      assert(rowsOf(family.iterate()).size == rows.size)
+    }
+  }
+
+  test("a row that the table does not keep stays below, and all others with it") {
+    restored(Map(1 -> value(1), 2 -> value(2, RowTable.LargestKept), 3 -> value(3))) { (backend, family) =>
+      (0 until 3).foreach(n => batch(backend)(miss(family, n, 10)))
+      assert(!family.isAllAbove)
+      assert((1 to 3).forall(i => family.get(key(i)) != null))
+    }
+  }
+}
