@@ -2,8 +2,8 @@ package io.snapline.state.rocksdb
 
 import io.snapline.state.rowtable.{Entry, Page, RowIndex, RowTable}
 
-/** Brings the rows that a snapshot left in RocksDB up into the row table, some between two batches, until the table has
-  * each row of the family: a key that it does not find is not looked for below any more.
+/** Brings the rows that a snapshot left in RocksDB up into the row table, some between two batches. Once the table has
+  * each row of the family, a key that it does not find is not looked for below any more.
   *
   * It pays with the looks that it saves: some rows for each that found nothing. It gives up when memory does not do for
   * all rows, or one of them went. One thread, that of the backend.
@@ -89,6 +89,6 @@ private[rocksdb] object FamilyRise {
   /** Some fifty milliseconds, for a batch that has to wait for them. */
   private val MostRows = 100000L
 
-  /** Of a row in the index, which doubles when it is full. */
+  /** The index takes so many for a row: it doubles when it is full. */
   private val IndexBytes = 16L
 }
