@@ -59,7 +59,7 @@ trait KeyedBackend extends AutoCloseable {
   * @param nativeBytes
   *   memory of RocksDB for this store (memtables, pinned blocks, readers)
   * @param indexBytes
-  *   memory of the indexes of its families: of times, and of prefixes
+  *   memory of the indexes of its families: of times, of prefixes, and of keys that are in RocksDB alone
   */
 final case class BackendMetrics(
     gets: Long = 0,

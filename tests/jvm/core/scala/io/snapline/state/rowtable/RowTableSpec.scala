@@ -34,7 +34,7 @@ class RowTableSpec extends AnyFunSuite {
 
     override def holdsAll(family: Int): Boolean = hasAll
 
-    override def lost(family: Int): Unit = if (hasAll) {
+    override def lost(family: Int, hash: Int): Unit = if (hasAll) {
       applyAll()
       hasAll = false
     }
@@ -316,7 +316,7 @@ class RowTableSpec extends AnyFunSuite {
       override def closed(page: Page): Unit = page.writtenTo = page.used
       override def apply(page: Page): Unit = ()
       override def holdsAll(family: Int): Boolean = false
-      override def lost(family: Int): Unit = ()
+      override def lost(family: Int, hash: Int): Unit = ()
     })
     val tables = owners.map(new RowTable(memory, _))
     val key = new Array[Byte](4)

@@ -8,6 +8,7 @@ import scala.collection.mutable
 import io.snapline.error.InternalError
 import io.snapline.state._
 import io.snapline.state.rowtable._
+import io.snapline.state.timeindex.IndexMemory
 
 /** The keyed backend on RocksDB: a row table above, RocksDB below, a queue of changes between them
   * (docs/notes/001-store.md).
@@ -19,13 +20,16 @@ import io.snapline.state.rowtable._
   *   empty, or the files of a snapshot; deleted by `close`
   * @param restored
   *   whether `folder` holds a snapshot
+  * @param keysMemory
+  *   of filters of keys that are in RocksDB alone
   */
 final class RocksDbBackend(
     folder: File,
     restored: Boolean,
     settings: RocksDbSettings,
     memory: RocksDbMemory,
-    pageMemory: PageMemory
+    pageMemory: PageMemory,
+    keysMemory: IndexMemory = IndexMemory.ofKeys
 ) extends KeyedBackend
     with PageOwner {
   override def kind: String = RocksDbBackend.Kind
@@ -64,8 +68,7 @@ final class RocksDbBackend(
   override def removeFamily(name: String): Boolean = byName.get(name) match {
     case None => false
     case Some(family) =>
-      family.dropTimeIndex()
-      family.forgetPrefixes()
+      family.end()
       drain()
       table.forget(family.descriptor.id, (_, _, _) => true)
       puts += 1
@@ -97,7 +100,7 @@ final class RocksDbBackend(
   }
 
   private def add(descriptor: FamilyDescriptor): RocksDbFamily = {
-    val family = new RocksDbFamily(this, descriptor, restored)
+    val family = new RocksDbFamily(this, descriptor, restored, keysMemory)
     byName += descriptor.name -> family
     byId += descriptor.id -> family
     nextId = math.max(nextId, descriptor.id + 1)
@@ -109,7 +112,7 @@ final class RocksDbBackend(
   override def beginChanges(to: ChangeSink): Unit = {
     sink = to
     table.eachChange = to.eachChange
-    byName.values.foreach(_.bringUp())
+    byName.values.foreach(_.batchBegins())
   }
 
   override def cutChanges(): Unit = {
@@ -127,7 +130,7 @@ final class RocksDbBackend(
 
   override def holdsAll(family: Int): Boolean = byId.get(family).exists(_.isAllAbove)
 
-  override def lost(family: Int): Unit = byId.get(family).foreach(_.lostAbove())
+  override def lost(family: Int, hash: Int): Unit = byId.get(family).foreach(_.lostAbove(hash))
 
   private def writeOut(page: Page): Unit = if (page.used > page.writtenTo) {
     if (sink == null) throw new InternalError("Changes were made outside of a version.")
@@ -289,10 +292,7 @@ final class RocksDbBackend(
   }
 
   override def close(): Unit = {
-    byName.values.foreach { family =>
-      family.dropTimeIndex()
-      family.forgetPrefixes()
-    }
+    byName.values.foreach(_.end())
     table.close()
     queue.exclusively {
       if (!closed) {

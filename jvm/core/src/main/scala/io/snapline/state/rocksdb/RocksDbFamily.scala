@@ -16,7 +16,8 @@ import io.snapline.state.timeindex.IndexMemory
 private[rocksdb] final class RocksDbFamily(
     backend: RocksDbBackend,
     override val descriptor: FamilyDescriptor,
-    restored: Boolean
+    restored: Boolean,
+    keysMemory: IndexMemory
 ) extends ColumnFamily {
   private val id = descriptor.id
   private val table = backend.table
@@ -25,23 +26,18 @@ private[rocksdb] final class RocksDbFamily(
   /** Whether RocksDB may hold rows of it; while not, it is not scanned. */
   @volatile private[rocksdb] var nativeHas = restored
 
-  private var allAbove = !restored
-  private val rise = new FamilyRise(backend, this)
+  private val below = new KeysBelow(backend, this, restored, keysMemory)
 
   /** Whether the table has each row that there is: a key that it does not find is not looked for below. */
-  private[rocksdb] def isAllAbove: Boolean = allAbove
+  private[rocksdb] def isAllAbove: Boolean = below.isNone
 
-  private[rocksdb] def lostAbove(): Unit = {
-    rise.giveUp()
-    if (allAbove) {
-      // Keys that went have left no mark in the table, and what is below may not know it yet.
-      backend.drain()
-      allAbove = false
-    }
+  private[rocksdb] def lostAbove(hash: Int): Unit = {
+    // Keys that went have left no mark in the table, and what is below may not know it yet.
+    if (isAllAbove) backend.drain()
+    below.lost(hash)
   }
 
-  /** A batch begins. */
-  private[rocksdb] def bringUp(): Unit = if (!allAbove) allAbove = rise.step()
+  private[rocksdb] def batchBegins(): Unit = below.step()
 
   private[rocksdb] val lowest = new LowestKey
 
@@ -58,7 +54,7 @@ private[rocksdb] final class RocksDbFamily(
   private[rocksdb] def restored(): Unit = {
     putsSeen += 1
     lowest.forget()
-    rise.again()
+    below.again()
     forgetPrefixes()
   }
 
@@ -67,9 +63,16 @@ private[rocksdb] final class RocksDbFamily(
   override def hasPrefixes(length: PrefixLength): Unit =
     if (prefixes == null && !descriptor.multi) prefixes = new PrefixKeys(length, IndexMemory.ofPrefixes)
 
-  override def indexBytes: Long = super.indexBytes + (if (prefixes == null) 0 else prefixes.bytes)
+  override def indexBytes: Long = super.indexBytes + (if (prefixes == null) 0 else prefixes.bytes) + below.bytes
 
-  private[rocksdb] def forgetPrefixes(): Unit = if (prefixes != null) prefixes.close()
+  private def forgetPrefixes(): Unit = if (prefixes != null) prefixes.close()
+
+  /** The family is no longer used. */
+  private[rocksdb] def end(): Unit = {
+    dropTimeIndex()
+    forgetPrefixes()
+    below.close()
+  }
 
   override protected def newIndexFile(): File = backend.newIndexFile()
 
@@ -95,16 +98,15 @@ private[rocksdb] final class RocksDbFamily(
     }
   }
 
-  /** The value of a key that is not in the table. RocksDB is read, unless nothing is there, and the answer remembered.
-    */
+  /** The value of a key that is not in the table. Where RocksDB is read, its answer is remembered. */
   private def readBelow(hash: Int, key: Array[Byte], offset: Int, length: Int): Array[Byte] = {
     backend.checkSound()
-    if (allAbove) {
+    if (!mayBeBelow(hash, key, offset, length)) {
       backend.hits += 1
       null
     } else {
-      val value = if (mayBeBelow(key, offset, length)) backend.open.get(native, key, offset, length) else null
-      if (value == null) rise.missed()
+      val value = backend.open.get(native, key, offset, length)
+      if (value == null) below.missed()
       table.remember(hash, id, key, offset, length, value)
       value
     }
@@ -135,7 +137,7 @@ private[rocksdb] final class RocksDbFamily(
           case Op.Merge => readMerged(key, 0, key.length)
           case _ => null
         }
-      } else if (allAbove) backend.hits += 1
+      } else if (!mayBeBelow(hashes(among), key, 0, key.length)) backend.hits += 1
       else {
         if (missing.size == places.length) places = java.util.Arrays.copyOf(places, places.length * 2)
         places(missing.size) = i
@@ -169,7 +171,7 @@ private[rocksdb] final class RocksDbFamily(
       val key = missing.get(j)
       val value = found.get(j)
       values(places(j)) = value
-      if (value == null) rise.missed()
+      if (value == null) below.missed()
       val hash = RowIndex.hash(id, key, 0, key.length)
       // A key asked for twice is remembered once.
       if (table.find(hash, id, key, 0, key.length) < 0) table.remember(hash, id, key, 0, key.length, value)
@@ -181,24 +183,29 @@ private[rocksdb] final class RocksDbFamily(
     val hash = RowIndex.hash(id, key, offset, length)
     val slot = table.find(hash, id, key, offset, length)
     if (slot >= 0) present(slot)
-    else {
-      val exists = existsBelow(key, offset, length)
-      // Who finds a key absent often puts it next, and the put need not look again.
-      if (!exists && !allAbove) table.remember(hash, id, key, offset, length, null)
-      exists
-    }
+    else
+      mayBeBelow(hash, key, offset, length) && {
+        val exists = looksBelow(key, offset, length)
+        // Who finds a key absent often puts it next, and the put need not look again.
+        if (!exists) table.remember(hash, id, key, offset, length, null)
+        exists
+      }
   }
 
   private def present(slot: Int): Boolean =
     slot >= 0 && (table.entry.op == Op.Put || table.entry.op == Op.Merge)
 
-  private def mayBeBelow(key: Array[Byte], offset: Int, length: Int): Boolean =
-    !allAbove && (prefixes == null || !prefixes.lack(key, offset, length))
+  /** A key that is not in the table. */
+  private def mayBeBelow(hash: Int, key: Array[Byte], offset: Int, length: Int): Boolean =
+    below.mayHave(hash) && (prefixes == null || !prefixes.lack(key, offset, length))
 
-  private def existsBelow(key: Array[Byte], offset: Int, length: Int): Boolean = mayBeBelow(key, offset, length) && {
+  private def existsBelow(hash: Int, key: Array[Byte], offset: Int, length: Int): Boolean =
+    mayBeBelow(hash, key, offset, length) && looksBelow(key, offset, length)
+
+  private def looksBelow(key: Array[Byte], offset: Int, length: Int): Boolean = {
     backend.checkSound()
     val exists = backend.open.contains(native, key, offset, length)
-    if (!exists) rise.missed()
+    if (!exists) below.missed()
     exists
   }
 
@@ -214,7 +221,7 @@ private[rocksdb] final class RocksDbFamily(
     lowest.put(key, ko, kl)
     val hash = RowIndex.hash(id, key, ko, kl)
     val slot = table.find(hash, id, key, ko, kl)
-    val was = if (slot >= 0) present(slot) else existsBelow(key, ko, kl)
+    val was = if (slot >= 0) present(slot) else existsBelow(hash, key, ko, kl)
     // Nothing to append to, and no older piece that may still be on its way: the piece is the value.
     val first = op == Op.Merge && !was
     table.log(slot, hash, if (first) Op.Put else op, id, key, ko, kl, value, vo, vl, first)
@@ -226,7 +233,7 @@ private[rocksdb] final class RocksDbFamily(
     backend.puts += 1
     val hash = RowIndex.hash(id, key, offset, length)
     val slot = table.find(hash, id, key, offset, length)
-    val was = if (slot >= 0) present(slot) else existsBelow(key, offset, length)
+    val was = if (slot >= 0) present(slot) else existsBelow(hash, key, offset, length)
     if (was) {
       table.log(slot, hash, Op.Delete, id, key, offset, length, null, 0, 0)
       keyCount -= 1

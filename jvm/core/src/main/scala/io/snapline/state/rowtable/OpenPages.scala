@@ -126,7 +126,7 @@ private[rowtable] final class OpenPages(pages: PageList, index: RowIndex, owner:
           if (isRow) page.rows -= 1 else page.marks -= 1
           if (!(isRow && keepsRows && move(page, at, slot))) {
             index.remove(slot)
-            if (isRow) owner.lost(walker.family)
+            if (isRow) owner.lost(walker.family, hash)
           }
         }
       }

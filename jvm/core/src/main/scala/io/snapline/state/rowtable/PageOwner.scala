@@ -12,6 +12,10 @@ trait PageOwner {
   /** Whether a key of the family that the table does not find is nowhere, so that a key that goes needs no mark. */
   def holdsAll(family: Int): Boolean
 
-  /** A row of the family is found in RocksDB only, from now on. */
-  def lost(family: Int): Unit
+  /** The row of a key of the family is found in RocksDB only, from now on.
+    *
+    * @param hash
+    *   of the key, as `RowIndex.hash`
+    */
+  def lost(family: Int, hash: Int): Unit
 }

@@ -16,6 +16,8 @@ final class IndexMemory private (limit: Long, whole: Option[IndexMemory]) {
 
   def isFull: Boolean = whole.fold(taken.get > limit)(_.isFull)
 
+  def hasRoom(bytes: Long): Boolean = whole.fold(taken.get + bytes <= limit)(_.hasRoom(bytes))
+
   private[state] def take(bytes: Long): Unit = {
     taken.addAndGet(bytes): Unit
     whole.foreach(_.take(bytes))
@@ -38,6 +40,9 @@ object IndexMemory {
   /** For three quarters of a million short prefixes. */
   val ofPrefixes: IndexMemory = usual
 
+  /** Filters of keys that are in RocksDB alone: for 30 to 40 million. */
+  val ofKeys: IndexMemory = usual
+
   /** Bytes that all indexes of the JVM hold. */
-  def all: Long = ofTimes.used + ofPrefixes.used
+  def all: Long = ofTimes.used + ofPrefixes.used + ofKeys.used
 }

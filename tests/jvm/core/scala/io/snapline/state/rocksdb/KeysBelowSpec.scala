@@ -9,10 +9,11 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.state.rowtable.{PageMemory, RowTable}
+import io.snapline.state.timeindex.IndexMemory
 import io.snapline.state.{ChangeSink, FamilyDescriptor, LocalFolder, RowCursor}
 
-/** A backend that was restored from a snapshot gets all its rows into the table, batch by batch. */
-class FamilyRiseSpec extends AnyFunSuite {
+/** The table and the filter together know each key: RocksDB is not asked for others. */
+class KeysBelowSpec extends AnyFunSuite {
   private val memory = new RocksDbMemory(16L << 20)
   private val nowhere: ChangeSink = (_, _, _, _) => ()
   private val descriptor = FamilyDescriptor(0, "default", keyGroups = false, multi = false, internal = false)
@@ -27,7 +28,7 @@ class FamilyRiseSpec extends AnyFunSuite {
   private def restored(rows: Map[Int, Array[Byte]], limit: Long = 16L << 20)(
       body: (RocksDbBackend, RocksDbFamily) => Unit
   ): Unit = {
-    val root = Files.createTempDirectory("snapline-rise").toFile
+    val root = Files.createTempDirectory("snapline-below").toFile
     try {
       val first = new RocksDbBackend(new File(root, "db"), false, RocksDbSettings(), memory, new PageMemory(16L << 20))
       first.beginChanges(nowhere)
@@ -84,12 +85,15 @@ class FamilyRiseSpec extends AnyFunSuite {
     }
   }
 
-  for (seed <- 1 to 20) test(s"rows that change meanwhile are as they should be, seed $seed") {
+  /** @param limit
+    *   memory of the table
+    */
+  private def randomRun(seed: Int, limit: Long): Unit = {
     val random = new Random(seed)
     val model = mutable.Map.from((0 until 2000).map(i => random.nextInt(5000) -> value(i)))
-    restored(model.toMap) { (backend, family) =>
+    restored(model.toMap, limit) { (backend, family) =>
       var round = 0
-      while (!family.isAllAbove && round < 200) {
+      while (!asksNothing(backend, family, round) && round < 200) {
         batch(backend) {
           miss(family, round, 10 + random.nextInt(10))
           (0 until 30).foreach { _ =>
@@ -113,7 +117,7 @@ class FamilyRiseSpec extends AnyFunSuite {
         if (random.nextInt(5) == 0) LocalFolder.delete(backend.snapshot().materialize().folder)
         round += 1
       }
-      assert(family.isAllAbove)
+      assert(round < 200)
       (0 until 5000).foreach { i =>
         assert(Option(family.get(key(i))).map(_.toSeq) == model.get(i).map(_.toSeq))
       }
@@ -122,25 +126,108 @@ class FamilyRiseSpec extends AnyFunSuite {
         family.delete(key(i)): Unit
         model.remove(i): Unit
       })
+      val (found, there) = family.multiGet((0 until 5000).map(key).toArray).toSeq -> (0 until 5000).map(model.get)
+      assert(found.map(Option(_).map(_.toSeq)) == there.map(_.map(_.toSeq)))
       assert(rowsOf(family.iterate()) == model.map { case (i, bytes) => new String(key(i)) -> bytes.toSeq }.toMap)
     }
   }
 
-  test("where memory does not do for all rows they stay below") {
+  /** Of a hundred keys that are nowhere a few may pass for some that are below. */
+  private def asksNothing(backend: RocksDbBackend, family: RocksDbFamily, round: Int): Boolean = {
+    val asked = backend.gets - backend.hits
+    miss(family, -1 - round, 100)
+    backend.gets - backend.hits - asked < 10
+  }
+
+  for (seed <- 1 to 20) test(s"rows that change meanwhile are as they should be, seed $seed") {
+    randomRun(seed, limit = 16L << 20)
+  }
+
+  for (seed <- 1 to 20) test(s"so are they where memory does not do for all of them, seed $seed") {
+    randomRun(seed, limit = 0)
+  }
+
+  test("where memory does not do for all rows they stay below, and their keys are known") {
     val rows = (0 until 30000).map(i => i -> value(i)).toMap
     restored(rows, limit = 0) { (backend, family) =>
+      assert(!asksNothing(backend, family, 0))
       (0 until 4).foreach(n => batch(backend)(miss(family, n, 3000)))
       assert(!family.isAllAbove)
+      assert(asksNothing(backend, family, 1))
       assert(backend.metrics.tableBytes < (2L << 20))
       assert(rowsOf(family.iterate()).size == rows.size)
+      assert(rows.forall { case (i, bytes) => family.get(key(i)).sameElements(bytes) })
     }
   }
 
-  test("a row that the table does not keep stays below, and all others with it") {
+  test("a row that the table does not keep stays below alone") {
     restored(Map(1 -> value(1), 2 -> value(2, RowTable.LargestKept), 3 -> value(3))) { (backend, family) =>
       (0 until 3).foreach(n => batch(backend)(miss(family, n, 10)))
       assert(!family.isAllAbove)
+      assert(asksNothing(backend, family, 0))
       assert((1 to 3).forall(i => family.get(key(i)) != null))
     }
+  }
+
+  test("a state that outgrows the table asks RocksDB for no new key") {
+    val root = Files.createTempDirectory("snapline-below").toFile
+    val backend = new RocksDbBackend(new File(root, "db"), false, RocksDbSettings(), memory, new PageMemory(1L << 20))
+    try {
+      backend.beginChanges(nowhere)
+      val family =
+        backend.createFamily("default", keyGroups = false, multi = false, internal = false).asInstanceOf[RocksDbFamily]
+      (0 until 50000).foreach(i => family.put(key(i), value(i)))
+      backend.cutChanges()
+      assert(!family.isAllAbove)
+      assert(asksNothing(backend, family, 0))
+      assert(family.keyCount == 50000)
+      assert((0 until 50000).forall(i => family.get(key(i)).sameElements(value(i))))
+      assert(backend.metrics.indexBytes > 50000)
+    } finally {
+      backend.close()
+      LocalFolder.delete(root)
+    }
+  }
+
+  for (seed <- 1 to 10) test(s"keys that have gone leave room for others, seed $seed") {
+    val random = new Random(seed)
+    val root = Files.createTempDirectory("snapline-below").toFile
+    val filters = new IndexMemory(12L << 10)
+    val backend = new RocksDbBackend(new File(root, "db"), false, RocksDbSettings(), memory, new PageMemory(0), filters)
+    val model = mutable.Map.empty[Int, Array[Byte]]
+    try {
+      val family =
+        backend.createFamily("default", keyGroups = false, multi = false, internal = false).asInstanceOf[RocksDbFamily]
+      var next = 0
+      (0 until 60).foreach { round =>
+        batch(backend) {
+          (0 until 500).foreach { _ =>
+            model(next) = value(round, 1000)
+            family.put(key(next), model(next))
+            next += 1
+          }
+          model.keys.toSeq.sorted.take(if (round < 4) 0 else 500).foreach { i =>
+            if (random.nextInt(20) > 0) {
+              family.delete(key(i)): Unit
+              model.remove(i): Unit
+            }
+          }
+          miss(family, round, 20)
+          (0 until 50).foreach { _ =>
+            val i = random.nextInt(next)
+            assert(Option(family.get(key(i))).map(_.toSeq) == model.get(i).map(_.toSeq))
+          }
+        }
+        assert(filters.used <= (12L << 10))
+      }
+      (0 until 50).foreach(n => batch(backend)(miss(family, 100 + n, 100)))
+      assert(asksNothing(backend, family, 0))
+      assert((0 until next).forall(i => (family.get(key(i)) != null) == model.contains(i)))
+      assert(family.keyCount == model.size)
+    } finally {
+      backend.close()
+      LocalFolder.delete(root)
+    }
+    assert(filters.used == 0)
   }
 }
