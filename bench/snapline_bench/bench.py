@@ -28,6 +28,7 @@ from snapline_bench import (
     merging,
     nexmark,
     nexmark_parts,
+    outgrown,
     processor,
     provider,
     real_time,
@@ -160,6 +161,7 @@ def windows_bench(name: str, sizes: windows.Sizes) -> Bench:
 WINDOWS = (windows_bench("windows-few", windows.FEW), windows_bench("windows-many", windows.MANY))
 FIRING = bench_of("windows-firing", firing)
 EVICTION = bench_of("eviction", eviction)
+OUTGROWN = bench_of("outgrown", outgrown)
 INITIAL_STATE = bench_of("initial-state", initial_state)
 PROCESSOR = bench_of("processor", processor)
 NEXMARK = bench_of("nexmark", nexmark)
@@ -203,6 +205,7 @@ BENCHES = {
         INCREMENTAL,
         RESTART,
         EVICTION,
+        OUTGROWN,
         NEXMARK,
         NEXMARK_PARTS,
         *KEYED,

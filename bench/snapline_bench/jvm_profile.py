@@ -48,12 +48,14 @@ PARTS = (*PACKAGES, OPERATORS, *OTHER_THREADS, DRIVER, PYTHON)
 
 
 class JvmProfile:
-    """What the session's processes do from now on, until `end`."""
+    """What the session's processes do from `begin` until `end`."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._jvm = spark._jvm  # type: ignore[attr-defined]
         self._pid = int(self._jvm.java.lang.ProcessHandle.current().pid())
         self._recording = self._jvm.jdk.jfr.Recording(self._jvm.jdk.jfr.Configuration.getConfiguration("profile"))
+
+    def begin(self) -> None:
         self._recording.start()
         self._before = self._read()
 

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from snapline_bench import cpu, nexmark
+from snapline_bench import nexmark
 from snapline_bench.events import prepare
 from snapline_bench.goal import Goal
 from snapline_bench.job import Job, Result
@@ -63,13 +63,8 @@ def measure(job: Job) -> Result:
     spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
     workload = Workload(SCHEMA, lambda events: nexmark.results(query_name, query, events))
     stream = Stream(spark, workload, job.scratch / "stream", job.scratch / "checkpoint", output_mode=query.mode)
-    stream.land(batches[: sizes.warm_up])
-    stream.start()
-    stream.drain()
-    before, profile = cpu.read(), JvmProfile(spark)
-    stream.land(batches[sizes.warm_up :])
-    stream.drain()
-    usage = cpu.read().since(before)
+    profile = JvmProfile(spark)
+    _, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :], warm=profile.begin)
     parts = profile.end(job.scratch / "recording.jfr")
     stream.stop()
     spark.stop()

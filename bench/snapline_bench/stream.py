@@ -120,11 +120,16 @@ class Stream:
         warm_up: Iterable[Path],
         batches: Iterable[Path],
         how: Callable[[DataStreamWriter], StreamingQuery] | None = None,
+        warm: Callable[[], None] = lambda: None,
     ) -> tuple[list[Progress], cpu.Usage]:
-        """Starts it; the progress of these batches and what they used, once those to warm up with are through."""
+        """Starts it; the progress of these batches and what they used, once those to warm up with are through.
+
+        `warm` is called in between.
+        """
         self.land(warm_up)
         self.start(how)
         self.drain()
+        warm()
         before = cpu.read()
         self.land(batches)
         return self.drain(), cpu.read().since(before)

@@ -189,6 +189,37 @@ class KeysBelowSpec extends AnyFunSuite {
     }
   }
 
+  test("a key that was deleted without a mark stays deleted when the first row goes, with no memory for a filter") {
+    val root = Files.createTempDirectory("snapline-below").toFile
+    val pages = new PageMemory(16L << 20)
+    val backend = new RocksDbBackend(new File(root, "db"), false, RocksDbSettings(), memory, pages, new IndexMemory(0))
+    try {
+      backend.beginChanges(nowhere)
+      val family =
+        backend.createFamily("default", keyGroups = false, multi = false, internal = false).asInstanceOf[RocksDbFamily]
+      (0 until 20000).foreach(i => family.put(key(i), value(i)))
+      LocalFolder.delete(backend.snapshot().materialize().folder)
+      // More than is applied at once lies between the rows that go first and the deletions.
+      var next = 20000
+      def put(): Unit = { family.put(key(next), value(next, 1000)); next += 1 }
+      (0 until 10000).foreach(_ => put())
+      var deleted = 0
+      while (family.isAllAbove) {
+        family.delete(key(deleted)): Unit
+        deleted += 1
+        put()
+      }
+      backend.cutChanges()
+      assert(deleted > 1000)
+      assert((0 until deleted).forall(i => family.get(key(i)) == null))
+      assert((deleted until next).forall(i => family.get(key(i)) != null))
+      assert(family.keyCount == next - deleted)
+    } finally {
+      backend.close()
+      LocalFolder.delete(root)
+    }
+  }
+
   for (seed <- 1 to 10) test(s"keys that have gone leave room for others, seed $seed") {
     val random = new Random(seed)
     val root = Files.createTempDirectory("snapline-below").toFile

@@ -32,7 +32,7 @@ class RowTableSpec extends AnyFunSuite {
       queue += page
     }
 
-    override def holdsAll(family: Int): Boolean = hasAll
+    override def leavesNoMark(family: Int): Boolean = hasAll
 
     override def lost(family: Int, hash: Int): Unit = if (hasAll) {
       applyAll()
@@ -315,7 +315,7 @@ class RowTableSpec extends AnyFunSuite {
     val owners = Seq.fill(10)(new PageOwner {
       override def closed(page: Page): Unit = page.writtenTo = page.used
       override def apply(page: Page): Unit = ()
-      override def holdsAll(family: Int): Boolean = false
+      override def leavesNoMark(family: Int): Boolean = false
       override def lost(family: Int, hash: Int): Unit = ()
     })
     val tables = owners.map(new RowTable(memory, _))

@@ -3,6 +3,8 @@ package io.snapline.state.rocksdb
 import java.util.ArrayDeque
 import java.util.concurrent.locks.ReentrantLock
 
+import scala.jdk.CollectionConverters._
+
 import io.snapline.state.rowtable.Page
 
 /** Changes on their way from the row table to RocksDB, in the order they were made, with markers between them where
@@ -11,10 +13,10 @@ import io.snapline.state.rowtable.Page
   * Owns no memory: pages belong to the table. Any thread may drain, one at a time, so whoever needs later changes
   * applied carries out the markers before them. Adding never waits for a drain.
   *
-  * @param applyRun
-  *   writes the entries of a page between two offsets to RocksDB
+  * @param applyRuns
+  *   writes the entries of some runs to RocksDB
   */
-final class ChangeQueue(applyRun: (Page, Int, Int) => Unit) {
+final class ChangeQueue(applyRuns: IndexedSeq[ChangeQueue.Run] => Unit) {
 
   /** Guarded by its own monitor, held for moments only. */
   private val items = new ArrayDeque[ChangeQueue.Item]
@@ -72,30 +74,50 @@ final class ChangeQueue(applyRun: (Page, Int, Int) => Unit) {
 
   private def head: ChangeQueue.Item = items.synchronized(items.peek())
 
+  /** Those before the next marker, some at once. */
+  private def firstRuns: IndexedSeq[ChangeQueue.Run] = items.synchronized {
+    var bytes = 0L
+    items.iterator.asScala
+      .takeWhile {
+        case run: ChangeQueue.Run =>
+          bytes += run.until - run.from
+          bytes == run.until - run.from || bytes <= ChangeQueue.Together
+        case _ => false
+      }
+      .collect { case run: ChangeQueue.Run => run }
+      .toIndexedSeq
+  }
+
   private def step(): Unit = {
     checkSound()
     val begun = System.nanoTime()
     head match {
-      case ChangeQueue.Run(page, from, until) =>
-        try applyRun(page, from, until)
+      case ChangeQueue.Mark(marker) =>
+        marker.run()
+        items.synchronized(items.poll(): Unit)
+      case _ =>
+        val runs = firstRuns
+        try applyRuns(runs)
         catch {
           // A run may have been applied in part, and merges must not be applied twice.
           case e: Throwable => broken = e; checkSound()
         }
-        items.synchronized {
-          page.pendingRuns -= 1
+        items.synchronized(runs.foreach { run =>
+          run.page.pendingRuns -= 1
           items.poll(): Unit
-        }
-      case ChangeQueue.Mark(marker) =>
-        marker.run()
-        items.synchronized(items.poll(): Unit)
+        })
     }
     nanos += System.nanoTime() - begun
   }
 }
 
-private object ChangeQueue {
-  private sealed trait Item
-  private final case class Run(page: Page, from: Int, until: Int) extends Item
+object ChangeQueue {
+  sealed trait Item
+
+  /** What a page holds between two offsets. */
+  final case class Run(page: Page, from: Int, until: Int) extends Item
   private final case class Mark(marker: Runnable) extends Item
+
+  /** Bytes of runs that are applied, and sorted, at once: a task may have to wait for them. */
+  private val Together = 8L << 20
 }

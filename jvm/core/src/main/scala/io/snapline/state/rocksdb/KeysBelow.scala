@@ -99,13 +99,14 @@ private[rocksdb] final class KeysBelow(
     try {
       var left = due
       var more = cursor.next()
+      var last: Array[Byte] = null
       while (more && left > 0 && !over) {
-        val key = cursor.key
-        pass(cursor, key)
-        from = java.util.Arrays.copyOf(key, key.length + 1)
+        last = cursor.key
+        pass(cursor, last)
         left -= 1
         more = cursor.next()
       }
+      if (last != null) from = java.util.Arrays.copyOf(last, last.length + 1)
       !more && !over
     } finally cursor.close()
   }
@@ -145,8 +146,8 @@ private[rocksdb] object KeysBelow {
   /** A look that finds nothing takes a microsecond or two, and a row of a walk half of one. */
   private val RowsPerMiss = 4L
 
-  /** Some fifty milliseconds, for a batch that has to wait for them. */
-  private val MostRows = 100000L
+  /** Less than half a second, for a batch that has to wait for them. */
+  private val MostRows = 1000000L
 
   /** The index takes so many for a row: it doubles when it is full. */
   private val IndexBytes = 16L

@@ -38,10 +38,9 @@ final class RocksDbBackend(
   @volatile private var byName = Map.empty[String, RocksDbFamily]
   @volatile private var byId = Map.empty[Int, RocksDbFamily]
   private var nextId = 0
-  private val queue = new ChangeQueue(applyRun)
+  private val queue = new ChangeQueue(new ChangeWriter(byId.getOrElse(_, null), open.write(_)).apply)
   private[rocksdb] val table = new RowTable(pageMemory, this)
   private val cursors = mutable.HashSet.empty[RocksDbCursor]
-  private val drainEntry = new Entry
   @volatile private var instance: RocksDbInstance = _
   private var sink: ChangeSink = _
   @volatile private var closed = false
@@ -128,7 +127,7 @@ final class RocksDbBackend(
 
   override def apply(page: Page): Unit = queue.drain(page)
 
-  override def holdsAll(family: Int): Boolean = byId.get(family).exists(_.isAllAbove)
+  override def leavesNoMark(family: Int): Boolean = byId.get(family).exists(_.leavesNoMark())
 
   override def lost(family: Int, hash: Int): Unit = byId.get(family).foreach(_.lostAbove(hash))
 
@@ -178,23 +177,6 @@ final class RocksDbBackend(
   private[rocksdb] def drain(): Unit = {
     if (table.current != null) queue.add(table.current)
     queue.drain()
-  }
-
-  private def applyRun(page: Page, from: Int, until: Int): Unit = {
-    val batch = new BatchBuilder(until - from)
-    var at = from
-    while (at < until) {
-      drainEntry.read(page.bytes, at)
-      if (drainEntry.op != Op.Void) {
-        byId.get(drainEntry.family).foreach { family =>
-          family.nativeHas = true
-          batch.add(page.bytes, drainEntry, family.native.getID)
-          if (batch.isFull) open.write(batch.take())
-        }
-      }
-      at = drainEntry.end
-    }
-    if (!batch.isEmpty) open.write(batch.take())
   }
 
   /** The open RocksDB; opens it the first time. */

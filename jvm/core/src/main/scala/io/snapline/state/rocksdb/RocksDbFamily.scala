@@ -31,9 +31,16 @@ private[rocksdb] final class RocksDbFamily(
   /** Whether the table has each row that there is: a key that it does not find is not looked for below. */
   private[rocksdb] def isAllAbove: Boolean = below.isNone
 
+  /** Whether a key was deleted that left no mark, and RocksDB may not know it yet. */
+  private var unmarked = false
+
+  private[rocksdb] def leavesNoMark(): Boolean = {
+    unmarked ||= isAllAbove
+    isAllAbove
+  }
+
   private[rocksdb] def lostAbove(hash: Int): Unit = {
-    // Keys that went have left no mark in the table, and what is below may not know it yet.
-    if (isAllAbove) backend.drain()
+    if (isAllAbove && unmarked) backend.drain()
     below.lost(hash)
   }
 

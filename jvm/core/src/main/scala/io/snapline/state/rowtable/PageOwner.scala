@@ -9,8 +9,8 @@ trait PageOwner {
   /** The page is about to be dropped: its changes must be in RocksDB when this returns. */
   def apply(page: Page): Unit
 
-  /** Whether a key of the family that the table does not find is nowhere, so that a key that goes needs no mark. */
-  def holdsAll(family: Int): Boolean
+  /** A key of the family is deleted. Whether it leaves no mark in the table: a key that is not found is nowhere. */
+  def leavesNoMark(family: Int): Boolean
 
   /** The row of a key of the family is found in RocksDB only, from now on.
     *

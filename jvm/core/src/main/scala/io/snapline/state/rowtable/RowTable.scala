@@ -110,7 +110,7 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
     page.unwrittenCount += 1
     if (OpenPages.isRow(op)) page.written += 1
     if (now >= 0) open.left(foundPage, entry.op)
-    if (op == Op.Delete && owner.holdsAll(family)) {
+    if (op == Op.Delete && owner.leavesNoMark(family)) {
       if (now >= 0) index.remove(now)
     } else {
       open.entered(page, op)
@@ -170,7 +170,7 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
         val address = Page.address(page.number, at)
         if (OpenPages.isRow(walker.op)) page.written += 1
         if (slot >= 0) replace(index.address(slot), walker.op)
-        if (walker.op == Op.Delete && owner.holdsAll(walker.family)) {
+        if (walker.op == Op.Delete && owner.leavesNoMark(walker.family)) {
           if (slot >= 0) index.remove(slot)
         } else {
           open.entered(page, walker.op)
