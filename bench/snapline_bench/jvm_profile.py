@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -53,11 +54,16 @@ class JvmProfile:
     def __init__(self, spark: SparkSession) -> None:
         self._jvm = spark._jvm  # type: ignore[attr-defined]
         self._pid = int(self._jvm.java.lang.ProcessHandle.current().pid())
+        # Seconds of Java's threads by their numbers, and their parts.
+        self._threads: dict[int, tuple[str, float]] = {}
+        self._over = threading.Event()
+        self._poll = threading.Thread(target=self._look_at_threads, daemon=True)
         self._recording = self._jvm.jdk.jfr.Recording(self._jvm.jdk.jfr.Configuration.getConfiguration("profile"))
 
     def begin(self) -> None:
         self._recording.start()
         self._before = self._read()
+        self._poll.start()
 
     def end(self, recording: Path) -> dict[str, float]:
         """
@@ -67,6 +73,8 @@ class JvmProfile:
         Returns:
             seconds of CPU of each of `PARTS`.
         """
+        self._over.set()
+        self._poll.join()
         parts = self._read()
         parts.subtract(self._before)
         self._recording.stop()
@@ -82,12 +90,10 @@ class JvmProfile:
         """So far: seconds of the tasks' threads, and of all parts that are threads or processes. Of the driver, all
         that no other thread has used.
         """
+        self._read_threads()
         found: Counter[str] = Counter()
-        beans = self._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
-        for thread in beans.getThreadInfo(beans.getAllThreadIds()):
-            part = _part(thread.getThreadName(), JAVA_THREADS) if thread is not None else None
-            if part is not None:
-                found[part] += max(0, beans.getThreadCpuTime(thread.getThreadId())) / 1e9
+        for part, seconds in self._threads.values():
+            found[part] += seconds
         for task in Path(f"/proc/{self._pid}/task").iterdir():
             name, seconds = _stat(task)
             part = _part(name, OTHER_THREADS)
@@ -97,6 +103,22 @@ class JvmProfile:
         found[DRIVER] = whole - found.total()
         found[PYTHON] = cpu.tree_seconds(os.getpid()) - whole
         return found
+
+    def _read_threads(self) -> None:
+        beans = self._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+        for thread in beans.getThreadInfo(beans.getAllThreadIds()):
+            part = _part(thread.getThreadName(), JAVA_THREADS) if thread is not None else None
+            if part is not None:
+                number = thread.getThreadId()
+                nanos = beans.getThreadCpuTime(number)
+                # One that has ended since has -1.
+                if nanos >= 0:
+                    self._threads[number] = part, nanos / 1e9
+
+    def _look_at_threads(self) -> None:
+        """Threads that snapshot and upload end after five seconds without work, and what they used goes with them."""
+        while not self._over.wait(2):
+            self._read_threads()
 
 
 def _part(name: str, threads: dict[str, tuple[str, ...]]) -> str | None:

@@ -114,7 +114,7 @@ final class ChangeQueue(applyRuns: IndexedSeq[ChangeQueue.Run] => Unit) {
 object ChangeQueue {
   sealed trait Item
 
-  /** What a page holds between two offsets. */
+  /** The changes of a page between two offsets. */
   final case class Run(page: Page, from: Int, until: Int) extends Item
   private final case class Mark(marker: Runnable) extends Item
 

@@ -17,11 +17,13 @@ private[rocksdb] final class ChangeWriter(familyOf: Int => RocksDbFamily, write:
     val batch = new BatchBuilder(runs.map(run => run.until - run.from).sum)
     val pages = runs.map(_.page)
     val changes = mutable.LinkedHashMap.empty[Int, SortedChanges]
+    var last: SortedChanges = null
     val writeOut = () => if (!batch.isEmpty) write(batch.take())
 
     def writeSorted(): Unit = {
-      changes.values.foreach(_.putInto(batch, pages, entry, writeOut))
+      changes.values.filter(_.native >= 0).foreach(_.putInto(batch, pages, entry, writeOut))
       changes.clear()
+      last = null
       writeOut()
     }
 
@@ -31,21 +33,34 @@ private[rocksdb] final class ChangeWriter(familyOf: Int => RocksDbFamily, write:
       while (at < runs(number).until) {
         entry.read(bytes, at)
         val end = entry.end
-        val family = if (entry.op == Op.Void) null else familyOf(entry.family)
-        if (family != null) {
-          family.nativeHas = true
-          val native = family.native.getID
-          if (entry.op == Op.DeleteRange) {
+        entry.op match {
+          case Op.Void => ()
+          case Op.DeleteRange =>
             // It takes the keys that were put before it, and none that comes later.
             writeSorted()
             entry.read(bytes, at)
-            batch.add(bytes, entry, native)
+            val family = nativeOf(entry.family)
+            if (family >= 0) batch.add(bytes, entry, family)
             writeOut()
-          } else changes.getOrElseUpdate(entry.family, new SortedChanges(native)).add(number, at, bytes, entry)
+          case _ =>
+            if (last == null || last.family != entry.family) {
+              last = changes.getOrElseUpdate(entry.family, new SortedChanges(entry.family, nativeOf(entry.family)))
+            }
+            last.add(number, at, bytes, entry)
         }
         at = end
       }
     }
     writeSorted()
+  }
+
+  /** The number of a family in RocksDB, which has rows of it from now on; -1: there is no such family. */
+  private def nativeOf(id: Int): Int = {
+    val family = familyOf(id)
+    if (family == null) -1
+    else {
+      family.nativeHas = true
+      family.native.getID
+    }
   }
 }

@@ -4,7 +4,7 @@ import io.snapline.state.RowCursor
 import io.snapline.state.rowtable.{Entry, Page, RowIndex, RowTable}
 import io.snapline.state.timeindex.IndexMemory
 
-/** Which keys of a family may be in RocksDB alone, so that no other key that the row table lacks is looked for there.
+/** The keys of a family that may be in RocksDB alone: no other key that the row table lacks is looked for there.
   *
   * A key whose row leaves the table is remembered in a filter. Where a snapshot left rows in RocksDB, a walk over them
   * comes first, some between two batches: it brings rows up into the table if memory does for all of them, and else

@@ -21,7 +21,7 @@ import io.snapline.state.timeindex.IndexMemory
   * @param restored
   *   whether `folder` holds a snapshot
   * @param keysMemory
-  *   of filters of keys that are in RocksDB alone
+  *   memory for filters of keys that are in RocksDB alone
   */
 final class RocksDbBackend(
     folder: File,

@@ -9,10 +9,10 @@ import io.snapline.state.rowtable.{Entry, Page}
   * memtable finds the place of a key that lies beside the one before it in half the time. Changes of one key keep their
   * order.
   *
-  * @param nativeFamily
+  * @param native
   *   the family's number in RocksDB
   */
-private[rocksdb] final class SortedChanges(nativeFamily: Int) {
+private[rocksdb] final class SortedChanges(val family: Int, val native: Int) {
 
   /** Number of a page, in the upper half, and offset of a change. */
   private var places = new Array[Long](64)
@@ -62,7 +62,7 @@ private[rocksdb] final class SortedChanges(nativeFamily: Int) {
       val place = places((numbers(i) & mask).toInt)
       val bytes = pages((place >>> 32).toInt).bytes
       entry.read(bytes, place.toInt)
-      batch.add(bytes, entry, nativeFamily)
+      batch.add(bytes, entry, native)
       if (batch.isFull) write()
       i += 1
     }

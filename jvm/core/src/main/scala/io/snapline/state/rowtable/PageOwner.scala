@@ -15,7 +15,7 @@ trait PageOwner {
   /** The row of a key of the family is found in RocksDB only, from now on.
     *
     * @param hash
-    *   of the key, as `RowIndex.hash`
+    *   the hash of the key, of `RowIndex.hash`
     */
   def lost(family: Int, hash: Int): Unit
 }

@@ -69,7 +69,7 @@ private[provider] final class JoinEvictor(eviction: Eviction) extends Evictor(ev
         index.whole = false
         val due = dueKeys(index.takeUnsorted(until))
         read(due.length)
-        RowScan.pairs(keys, new KeyedRows(keys.rows, due, expectValues, () => index.whole = true), seen)
+        toTheEnd(index, new KeyedRows(keys.rows, due, expectValues), seen)
       }
     }
 
@@ -80,18 +80,26 @@ private[provider] final class JoinEvictor(eviction: Eviction) extends Evictor(ev
   ): StateStoreIterator[UnsafeRowPair] = {
     index.whole = false
     index.drop(until)
-    val all = keys.rows.iterate()
-    val toTheEnd = new RowCursor {
+    toTheEnd(index, keys.rows.iterate(), seen)
+  }
+
+  /** The index is whole again once the operator has seen all rows. */
+  private def toTheEnd(
+      index: TimeIndex,
+      rows: RowCursor,
+      seen: (UnsafeRow, UnsafeRow) => Unit
+  ): StateStoreIterator[UnsafeRowPair] = {
+    val counted = new RowCursor {
       override def next(): Boolean = {
-        val more = all.next()
+        val more = rows.next()
         if (!more) index.whole = true
         more
       }
-      override def key: Array[Byte] = all.key
-      override def value: Array[Byte] = all.value
-      override def close(): Unit = all.close()
+      override def key: Array[Byte] = rows.key
+      override def value: Array[Byte] = rows.value
+      override def close(): Unit = rows.close()
     }
-    RowScan.pairs(keys, toTheEnd, seen)
+    RowScan.pairs(keys, counted, seen)
   }
 
   private def walk(seen: (UnsafeRow, UnsafeRow) => Unit): StateStoreIterator[UnsafeRowPair] =

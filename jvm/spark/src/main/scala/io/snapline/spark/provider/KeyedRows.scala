@@ -6,14 +6,11 @@ import io.snapline.state.{ColumnFamily, RowCursor}
   *
   * @param ahead
   *   told the keys whose rows come next
-  * @param ended
-  *   told when the last one has been passed
   */
 private[provider] final class KeyedRows(
     rows: ColumnFamily,
     keys: Array[Array[Byte]],
-    ahead: Array[Array[Byte]] => Unit = _ => (),
-    ended: () => Unit = () => ()
+    ahead: Array[Array[Byte]] => Unit = _ => ()
 ) extends RowCursor {
   private var read = 0
   private var batch = new Array[Array[Byte]](0)
@@ -32,9 +29,7 @@ private[provider] final class KeyedRows(
         at = 0
       }
     }
-    val more = at < batch.length
-    if (!more) ended()
-    more
+    at < batch.length
   }
 
   override def key: Array[Byte] = batch(at)
