@@ -2,8 +2,8 @@ package io.snapline.state.rocksdb
 
 import io.snapline.state.timeindex.IndexMemory
 
-/** Knows of a key whether it was never added, by the key's hash (`RowIndex.hash`). Two in a hundred
-  * others pass for added. Keys do not leave.
+/** Knows of a key whether it was never added, by the key's hash (`RowIndex.hash`). Two in a hundred others pass for
+  * added. Keys do not leave.
   *
   * A row of Bloom filters, each twice as large as the one before while there is memory. All bits of a key are in one
   * word. One thread.
