@@ -1,9 +1,9 @@
 package io.snapline.state.rocksdb
 
-import java.nio.ByteBuffer
 import java.util.Arrays
 
 import io.snapline.state.rowtable.{Entry, Page}
+import io.snapline.state.timeindex.KeySort
 
 /** Changes of one family, from some pages, in the order of their keys, as far as eight bytes tell keys apart: RocksDB's
   * memtable finds the place of a key that lies beside the one before it in half the time. Changes of one key keep their
@@ -50,7 +50,7 @@ private[rocksdb] final class SortedChanges(val family: Int, val native: Int) {
     while (i < count) {
       val bytes = pages((places(i) >>> 32).toInt).bytes
       entry.read(bytes, places(i).toInt)
-      val next = bytesAt(bytes, entry.keyOffset + common, entry.keyOffset + entry.keyLength)
+      val next = KeySort.bytesAt(bytes, entry.keyOffset + common, entry.keyOffset + entry.keyLength)
       // Signed numbers are sorted.
       numbers(i) = (next >>> bits << bits | i) ^ Long.MinValue
       i += 1
@@ -67,17 +67,4 @@ private[rocksdb] final class SortedChanges(val family: Int, val native: Int) {
       i += 1
     }
   }
-
-  /** Eight bytes of a key as a number, the first one highest; zeros behind its end. */
-  private def bytesAt(bytes: Array[Byte], from: Int, end: Int): Long =
-    if (from + 8 <= end) ByteBuffer.wrap(bytes).getLong(from)
-    else {
-      var number = 0L
-      var i = from
-      while (i < from + 8) {
-        number = number << 8 | (if (i < end) bytes(i) & 0xffL else 0L)
-        i += 1
-      }
-      number
-    }
 }

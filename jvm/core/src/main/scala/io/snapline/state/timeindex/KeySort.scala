@@ -36,7 +36,7 @@ object KeySort {
       while (i < count) {
         val key = keys(from + i)
         shortest = math.min(shortest, key.length)
-        numbers(i) = (bytesAt(key, common) >>> indexBits << indexBits | i) ^ Long.MinValue
+        numbers(i) = (bytesAt(key, common, key.length) >>> indexBits << indexBits | i) ^ Long.MinValue
         i += 1
       }
       Arrays.sort(numbers)
@@ -81,14 +81,18 @@ object KeySort {
     common
   }
 
-  /** Eight bytes of the key as a number, the first one highest; zeros where it ends before. */
-  private def bytesAt(key: Array[Byte], at: Int): Long =
-    if (at + 8 <= key.length) ByteBuffer.wrap(key).getLong(at)
+  /** Eight bytes of a key as a number, the first one highest; zeros where it ends before.
+    *
+    * @param end
+    *   where the key ends in `bytes`
+    */
+  private[state] def bytesAt(bytes: Array[Byte], at: Int, end: Int): Long =
+    if (at + 8 <= end) ByteBuffer.wrap(bytes).getLong(at)
     else {
       var number = 0L
       var i = at
       while (i < at + 8) {
-        number = number << 8 | (if (i < key.length) key(i) & 0xffL else 0L)
+        number = number << 8 | (if (i < end) bytes(i) & 0xffL else 0L)
         i += 1
       }
       number
