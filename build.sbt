@@ -167,6 +167,6 @@ lazy val bench = project
     scalacOptions ++= Compiler.scala,
     Compile / unmanagedJars := Attributed.blankSeq(SparkLine.jars),
     Compile / unmanagedSourceDirectories :=
-      Seq("null-provider", "checkpoints-tab", "real-time").map(baseDirectory.value / _),
+      Seq("null-provider", "checkpoints-tab", "real-time", "timeouts").map(baseDirectory.value / _),
     target := file("target/bench").getAbsoluteFile
   )

@@ -70,6 +70,8 @@ make_venv() {
     python=$(find_python) || return
     # One that came from elsewhere names its old place; one of another Python has packages for that.
     grep -qsF " $PWD/$VENV" "$VENV/pyvenv.cfg" && grep -qsxF "home = $(home_of "$python")" "$VENV/pyvenv.cfg" || rm -rf "$VENV"
+    # A JVM warns of an archive whose jars are of another date.
+    rm -f build/classes-"$SNAPLINE_SPARK"-*.jsa
     "$python" -m venv "$VENV" &&
       "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check \
         -r python/requirements-dev.txt "pyspark==$SNAPLINE_SPARK" -e python &&

@@ -27,6 +27,7 @@ from snapline_bench import (
     many_stores,
     merging,
     nexmark,
+    nexmark_growth,
     nexmark_parts,
     outgrown,
     processor,
@@ -165,6 +166,7 @@ OUTGROWN = bench_of("outgrown", outgrown)
 INITIAL_STATE = bench_of("initial-state", initial_state)
 PROCESSOR = bench_of("processor", processor)
 NEXMARK = bench_of("nexmark", nexmark)
+NEXMARK_GROWTH = bench_of("nexmark-growth", nexmark_growth)
 NEXMARK_PARTS = bench_of("nexmark-parts", nexmark_parts)
 TWO_INPUTS = bench_of("two-inputs", two_inputs)
 CONNECT = bench_of("connect", connect)
@@ -207,6 +209,7 @@ BENCHES = {
         EVICTION,
         OUTGROWN,
         NEXMARK,
+        NEXMARK_GROWTH,
         NEXMARK_PARTS,
         *KEYED,
         *WINDOWS,

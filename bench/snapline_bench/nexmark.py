@@ -9,7 +9,6 @@ import sys
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -33,8 +32,6 @@ NAMES = (CHANGELOG.name, HDFS.name, OURS, INTERVAL, FLINK, FLINK_MINI)
 FLINKS = {FLINK: "Flink SQL on RocksDB", FLINK_MINI: "the same, in mini-batches of 2 s"}
 VIEWS = ("person", "auction", "bid")
 DELAY = "4 seconds"
-Costs = tuple[cpu.Usage, float]
-"""What was used, and the time of a batch at the end over that at the beginning; NaN for Flink, which has none."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +49,12 @@ QUICK = Sizes(rows=50_000, warm_up=2, batches=4)
 REPS = 3
 FIGURES = {
     **{f"{name}_cpu": f"{name}, {query.title}: CPU us / event" for name, query in QUERIES.items()},
-    **{f"{name}_growth": f"{name}: last quarter over first" for name in QUERIES},
     "others": "other load, cores",
 }
 SQL = [name for name, query in QUERIES.items() if not query.keyed]
 GOALS = [
     *(Goal(f"{name}_cpu", Part.WHOLE, peer.name, 1.0) for peer in (CHANGELOG, HDFS) for name in SQL),
     *(Goal(f"{name}_cpu", Part.WHOLE, peer, 1.0) for peer in FLINKS for name in QUERIES),
-    *(Goal(f"{name}_growth", Part.ABSOLUTE, each, 1.1, ours=each) for each in (OURS, INTERVAL) for name in QUERIES),
 ]
 
 
@@ -92,13 +87,12 @@ def _flinks(names: list[str]) -> list[Provider]:
 def measure(job: Job) -> Result:
     sizes = Sizes(**{**job.sizes, "queries": tuple(job.sizes["queries"])})
     batches = prepare(NexmarkEvents(sizes.rows, sizes.warm_up + sizes.batches), job.data)
-    run = _measure_flink if job.provider.name in FLINKS else _measure_spark
-    figures, loads = {}, []
-    for name, (usage, growth) in run(job, sizes, batches).items():
-        figures[f"{name}_cpu"] = usage.cpu_s / (sizes.rows * sizes.batches) * 1e6
-        figures[f"{name}_growth"] = growth
-        loads.append(usage.others)
-    return {"figures": {**figures, "others": max(loads)}, "batches": []}
+    if job.provider.name in FLINKS:
+        used = _measure_flink(job, sizes, batches)
+    else:
+        used = {name: usage for name, (usage, _) in measure_spark(job, sizes, batches).items()}
+    figures = {f"{name}_cpu": usage.cpu_s / (sizes.rows * sizes.batches) * 1e6 for name, usage in used.items()}
+    return {"figures": {**figures, "others": max(usage.others for usage in used.values())}, "batches": []}
 
 
 def results(name: str, query: Query, events: DataFrame) -> DataFrame:
@@ -114,7 +108,8 @@ def results(name: str, query: Query, events: DataFrame) -> DataFrame:
     return events.sparkSession.sql(query.spark)
 
 
-def _measure_spark(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, Costs]:
+def measure_spark(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, tuple[cpu.Usage, list[int]]]:
+    """By query: the use of its measured batches, and the milliseconds that each of them took."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
     config = snapline.CheckpointConfig(interval=timedelta(seconds=10))
@@ -133,13 +128,12 @@ def _measure_spark(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, Cos
         # A query of several sources may see new files in one of them first, and have a batch more.
         rows = sum(each["numInputRows"] for each in progress)
         assert rows in (n * sizes.rows * sizes.batches for n in (1, 2, 3)), f"{name}: {rows} rows"
-        quarter = max(1, len(walls) // 4)
-        found[name] = usage, median(walls[-quarter:]) / median(walls[:quarter])
+        found[name] = usage, walls
     spark.stop()
     return found
 
 
-def _measure_flink(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, Costs]:
+def _measure_flink(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, cpu.Usage]:
     folder = job.scratch / "flink"
     folder.mkdir()
     orders, result = folder / "orders.json", folder / "result.json"
@@ -156,4 +150,4 @@ def _measure_flink(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, Cos
     script = str(venv.BENCH / "pyflink" / "nexmark.py")
     command = [job.provider.settings["python"], script, str(orders), str(result)]
     subprocess.run(command, env=environment, cwd=folder, check=True)
-    return {name: (cpu.Usage(**usage), float("nan")) for name, usage in json.loads(result.read_text()).items()}
+    return {name: cpu.Usage(**usage) for name, usage in json.loads(result.read_text()).items()}

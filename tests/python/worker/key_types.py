@@ -42,7 +42,7 @@ _words = st.text("ab", max_size=2)
 
 #: By type; all values of one type but None can stand beside each other.
 KEY_TYPES: dict[str, Any] = {
-    "boolean": st.booleans() | st.booleans().map(np.bool_),
+    "boolean": st.booleans() | st.booleans().map(lambda flag: np.bool_(flag)),
     "tinyint": _wholes(8),
     "int": _wholes(32),
     "long": _wholes(64),
