@@ -142,5 +142,22 @@ class_archive() {
   echo "-XX:SharedArchiveFile=$archive"
 }
 
+# Notes in build/support.tsv that a step ran, how it ended, and with which versions: scripts/pages makes the table of docs/support.md of it.
+ran() {
+  local python=${3:-$VENV/bin/python}
+  mkdir -p build
+  {
+    printf '%s\t%s\t' "$1" "${4:-$SNAPLINE_SPARK}"
+    "$python" -c 'import platform; print(platform.python_version(), end="\t")'
+    java -version 2>&1 | sed -nE 's/.*version "([^"]+)".*/\1/p' | tr '\n' '\t'
+    "$python" - <<'END'
+import pathlib, pyspark
+[jar] = (pathlib.Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
+print(jar.stem.rpartition("-")[2], end="\t")
+END
+    printf '%s\t%s\t%s\n' "$2" "$(date +%F)" "$(git describe --always --dirty 2>/dev/null || echo none)"
+  } >>build/support.tsv
+}
+
 # Spark's tests wait for half of their time, so two processes take the files, in the order in which they stand: neighbours share a session.
 SIDE_BY_SIDE=(--numprocesses "${TEST_PROCESSES:-2}" --dist loadfile --no-loadscope-reorder)
