@@ -142,21 +142,21 @@ class_archive() {
   echo "-XX:SharedArchiveFile=$archive"
 }
 
-# Notes in build/support.tsv that a step ran, how it ended, and with which versions: scripts/pages makes the table of docs/support.md of it.
+# Notes in build/support.tsv that a step ran, its exit status, and with which versions: scripts/pages makes the table of docs/support.md of it.
+# Beside step and status: a Python, and its release of Spark, that are not those of the venv.
 ran() {
-  local python=${3:-$VENV/bin/python}
-  mkdir -p build
-  {
-    printf '%s\t%s\t' "$1" "${4:-$SNAPLINE_SPARK}"
-    "$python" -c 'import platform; print(platform.python_version(), end="\t")'
-    java -version 2>&1 | sed -nE 's/.*version "([^"]+)".*/\1/p' | tr '\n' '\t'
-    "$python" - <<'END'
-import pathlib, pyspark
+  local outcome=passed java python hadoop
+  [[ $2 == 0 ]] || outcome=failed
+  java=$(java -version 2>&1 | sed -nE 's/.*version "([^"]+)".*/\1/p')
+  read -r python hadoop < <("${3:-$VENV/bin/python}" - <<'END'
+import pathlib, platform, pyspark
 [jar] = (pathlib.Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
-print(jar.stem.rpartition("-")[2], end="\t")
+print(platform.python_version(), jar.stem.rpartition("-")[2])
 END
-    printf '%s\t%s\t%s\n' "$2" "$(date +%F)" "$(git describe --always --dirty 2>/dev/null || echo none)"
-  } >>build/support.tsv
+  )
+  mkdir -p build
+  printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "${4:-$SNAPLINE_SPARK}" "$python" "$java" "$hadoop" "$outcome" \
+    "$(date +%F)" "$(git describe --always --dirty 2>/dev/null || echo none)" >>build/support.tsv
 }
 
 # Spark's tests wait for half of their time, so two processes take the files, in the order in which they stand: neighbours share a session.

@@ -86,7 +86,7 @@ def timers(events: DataFrame, kept: int) -> DataFrame:
 
 
 def in_scala(name: str, events: DataFrame) -> DataFrame:
-    """As `bench/timeouts` says it: Python's own would be ten times as much Python as state."""
+    """As `bench/timeouts` has it: a batch has no calls of Python in it, one for each key, that would hide the state."""
     spark = events.sparkSession
     made = getattr(spark._jvm.io.snapline.bench.Timeouts, name)(events._jdf)  # type: ignore[union-attr]
     return DataFrame(made, spark)

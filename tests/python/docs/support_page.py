@@ -23,7 +23,7 @@ COLUMNS = {
     "line": ("line", "real-time", "long"),
     "wheel": ("wheel",),
     "Connect": ("connect",),
-    "Spark's suites": ("suites", "drill"),
+    "Spark's suites": ("suites", "some-suites", "drill"),
     "systems": ("systems", "sinks"),
 }
 TABLE = "| Spark | Python | Java | Hadoop |"

@@ -10,11 +10,12 @@ import scala.util.Random
 import org.rocksdb.WriteOptions
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.Cases
 import io.snapline.state.LocalFolder
 
 /** A database that several threads use at once. */
 class RocksDbInstanceSpec extends AnyFunSuite {
-  private val rounds = if (sys.env.contains("SNAPLINE_WHOLE")) 20000 else 500
+  private val rounds = if (Cases.whole) 20000 else 500
 
   test("a snapshot ends beside iterators that end: the file that one of them held is removed by another thread") {
     val root = Files.createTempDirectory("snapline-instance").toFile

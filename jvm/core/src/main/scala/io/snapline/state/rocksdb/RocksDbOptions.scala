@@ -63,7 +63,8 @@ private[rocksdb] final class RocksDbOptions(settings: RocksDbSettings, memory: R
     .setKeepLogFileNum(1)
     // Every snapshot carries the manifest along, to which RocksDB appends for as long as it is open.
     .setMaxManifestFileSize(RocksDbOptions.LongestManifest)
-    // The end of an iterator leaves obsolete files to a thread of RocksDB, which wakes a checkpoint that waits for them.
+    // The end of an iterator leaves obsolete files to a thread of RocksDB, which wakes a checkpoint that waits for
+    // them.
     // Else nothing wakes it in RocksDB 9.8, and it waits for ever (facebook/rocksdb#14069).
     .setAvoidUnnecessaryBlockingIO(true)
     .setStatsDumpPeriodSec(0)
