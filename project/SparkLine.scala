@@ -22,11 +22,11 @@ object SparkLine {
     * it has in common with all after another (`spark-since-4.2`).
     */
   def folders(sources: File): Seq[File] = {
-    val since = (sources * "spark-since-*").get().filter { folder =>
-      number(folder.getName.stripPrefix("spark-since-")) <= number(line)
-    }
-    Seq(sources / "spark", sources / s"spark-$line") ++ since
+    val later = (sources * "spark-since-*").get().filter(folder => since(folder.getName.stripPrefix("spark-since-")))
+    Seq(sources / "spark", sources / s"spark-$line") ++ later
   }
+
+  def since(first: String): Boolean = number(first) <= number(line)
 
   /** The release whose own suites integration/spark-suites runs: not every line's are published. */
   val suites: String = releases.head

@@ -1,6 +1,7 @@
 package io.snapline.storage
 
 import org.apache.hadoop.fs._
+import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
 /** Hadoop's local file system on a disk without room: files can be made, and nothing can be written into them. The
@@ -21,5 +22,15 @@ private object FullDiskFileSystem {
       super.create(path, overwrite, buffer, replication, block, progress).close()
       append(new Path("/dev/full"), buffer, progress)
     }
+
+    override def create(
+        path: Path,
+        permission: FsPermission,
+        overwrite: Boolean,
+        buffer: Int,
+        replication: Short,
+        block: Long,
+        progress: Progressable
+    ): FSDataOutputStream = create(path, overwrite, buffer, replication, block, progress)
   }
 }

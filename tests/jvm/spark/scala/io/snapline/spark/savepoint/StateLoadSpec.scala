@@ -2,16 +2,21 @@ package io.snapline.spark.savepoint
 
 import java.nio.file.Files
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.FileSystem
 import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
+import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateStore}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{LongType, StructType}
 import org.apache.spark.util.SerializableConfiguration
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.spark.LocalSpark
 import io.snapline.state.LocalFolder
+import io.snapline.storage.FullDiskFileSystem
 
 /** A store that cannot be written. */
 class StateLoadSpec extends AnyFunSuite {
@@ -27,14 +32,12 @@ class StateLoadSpec extends AnyFunSuite {
   private val operator =
     OperatorLayout(0, "dedupe", None, 1, Nil, Seq(StoreLayout("default", Seq(family))))
 
-  /** Spark's store wants to tell the driver of its snapshot, and there no query has run: its commit fails. */
+  /** Of Spark's store: its commit is the first that writes a file. */
   test("fails with the reason, and not with that of the close after it") {
     val root = Files.createTempDirectory("snapline-load").toFile
     try LocalSpark(
         LocalSpark.ProviderClass -> "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.lockAcquireTimeoutMs" -> "500",
-        "spark.rpc.lookupTimeout" -> "1s",
-        "spark.rpc.askTimeout" -> "1s",
         "spark.task.maxFailures" -> "1"
       ) { spark =>
         val task = new StoreTask(
@@ -42,16 +45,28 @@ class StateLoadSpec extends AnyFunSuite {
           operator,
           operator.stores.head,
           SessionInternals.storeConf(spark),
-          new SerializableConfiguration(SessionInternals.hadoopConfiguration(spark)),
+          new SerializableConfiguration(full(SessionInternals.hadoopConfiguration(spark))),
           None
         )
         val rows = spark.sparkContext.emptyRDD[InternalRow]
         val table = SessionInternals.frame(spark, rows, StateColumns.of(operator, family))
         val failure = intercept[SparkException](new StateLoad(task, 1, 1).run(Seq(table)))
         val texts = Iterator.iterate[Throwable](failure)(_.getCause).takeWhile(_ != null).map(_.toString).mkString("; ")
-        assert(texts.contains("StateStoreCoordinator"), texts)
+        assert(texts.contains("No space left on device"), texts)
         assert(!texts.contains("UNRELEASED"), texts)
       }
     finally LocalFolder.delete(root)
+  }
+
+  private def full(hadoop: Configuration): Configuration = {
+    val full = new Configuration(hadoop)
+    full.setClass("fs.file.impl", classOf[FullDiskFileSystem], classOf[FileSystem])
+    full.setBoolean("fs.file.impl.disable.cache", true)
+    // Another manager would not ask this file system.
+    full.set(
+      SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key,
+      classOf[FileSystemBasedCheckpointFileManager].getName
+    )
+    full
   }
 }
