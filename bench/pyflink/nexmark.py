@@ -2,8 +2,9 @@
 
 Arguments: a file with a JSON object, and the file to put the result into. Of the object, `folder` is scratch space,
 `mini_batch` says whether rows are gathered before state is touched, `parts` are two lists of Parquet files, to warm up
-with and to measure, and `queries` are pairs by name: the view `joined`, if it is not empty, and the query. The input
-stays open, as a stream's: the second part appears in it when nothing moves any more.
+with and to measure, and each of `queries` is a name, the view `joined`, if it is not empty, and the query. A name that
+comes again has the use of its last run. The input stays open, as a stream's: the second part appears in it when nothing
+moves any more.
 """
 
 from __future__ import annotations
@@ -99,8 +100,8 @@ class Run:
 
 def main(orders: dict) -> dict:
     found = {}
-    for name, (view, query) in orders["queries"].items():
-        run = Run(Path(orders["folder"]) / name, view, query, orders["mini_batch"])
+    for number, (name, view, query) in enumerate(orders["queries"]):
+        run = Run(Path(orders["folder"]) / f"{number}-{name}", view, query, orders["mini_batch"])
         warm_up, measured = orders["parts"]
         run.work_off(warm_up)
         found[name] = asdict(run.work_off(measured))

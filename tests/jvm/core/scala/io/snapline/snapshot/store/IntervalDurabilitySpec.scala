@@ -402,9 +402,12 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
 
   test("a version is loaded although snapshots end one after the other while it is read") {
     val gates = Map(1 -> new CountDownLatch(1), 2 -> new CountDownLatch(1))
+    val isUnderWay = new CountDownLatch(1)
     var ending: Seq[Int] = Nil
-    def hold(name: String): Unit =
+    def hold(name: String): Unit = {
+      isUnderWay.countDown()
       gates.get(name.takeWhile(_ != '_').toInt).foreach(gate => assert(gate.await(30, TimeUnit.SECONDS)))
+    }
     // Each reading of changelog 2 lets one more snapshot end first, which takes a changelog along.
     def end(fixture: StoreFixture, name: String): Unit = if (name.startsWith("2_")) ending.headOption.foreach { next =>
       ending = ending.tail
@@ -421,7 +424,12 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
     )
     try {
       val state = fixture.open()
-      val begun = (0 until 2).map(version => checkpoint(state, version, s"v$version")._2)
+      // A store makes one snapshot at a time, and takes any that waits.
+      val begun = (0 until 2).map { version =>
+        val (_, outcome) = checkpoint(state, version, s"v$version")
+        assert(isUnderWay.await(30, TimeUnit.SECONDS))
+        outcome
+      }
       batch(state, 2, "v2")
       ending = Seq(1, 2)
       state.load(2, None, interval = true)

@@ -38,6 +38,8 @@ class StateLoadSpec extends AnyFunSuite {
     try LocalSpark(
         LocalSpark.ProviderClass -> "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.lockAcquireTimeoutMs" -> "500",
+        // Some lines tell the driver of each snapshot, which knows of none without a query.
+        "spark.sql.streaming.stateStore.coordinatorReportSnapshotUploadLag" -> "false",
         "spark.task.maxFailures" -> "1"
       ) { spark =>
         val task = new StoreTask(
