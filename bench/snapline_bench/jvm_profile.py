@@ -49,7 +49,10 @@ PARTS = (*PACKAGES, OPERATORS, *OTHER_THREADS, DRIVER, PYTHON)
 
 
 class JvmProfile:
-    """What the session's processes do from `begin` until `end`."""
+    """What the session's processes do from `begin` until `end`.
+
+    To be made before the query is warm: the recorder changes classes when it starts, which are all compiled anew then.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         self._jvm = spark._jvm  # type: ignore[attr-defined]
@@ -58,7 +61,9 @@ class JvmProfile:
         self._threads: dict[int, tuple[str, float]] = {}
         self._over = threading.Event()
         self._poll = threading.Thread(target=self._look_at_threads, daemon=True)
-        self._recording = self._jvm.jdk.jfr.Recording(self._jvm.jdk.jfr.Configuration.getConfiguration("profile"))
+        settings = self._jvm.jdk.jfr.Configuration.getConfiguration("profile")
+        self._warming, self._recording = (self._jvm.jdk.jfr.Recording(settings) for _ in range(2))
+        self._warming.start()
 
     def begin(self) -> None:
         self._recording.start()
@@ -79,7 +84,8 @@ class JvmProfile:
         parts.subtract(self._before)
         self._recording.stop()
         self._recording.dump(self._jvm.java.io.File(str(recording)).toPath())
-        self._recording.close()
+        for each in (self._recording, self._warming):
+            each.close()
         tasks = parts.pop(TASKS)
         counts = Counter(part_of(stack) for stack in task_stacks(_print(recording)))
         for part, count in counts.items():

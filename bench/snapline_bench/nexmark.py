@@ -109,8 +109,11 @@ def results(name: str, query: Query, events: DataFrame) -> DataFrame:
 
 
 def in_turn(queries: tuple[str, ...]) -> tuple[str, ...]:
-    """The first of them twice: its first run is for the JVM, which compiles what all queries have in common."""
-    return (queries[0], *queries)
+    """Those that all engines have come first, so that each has had the same before it. The first comes twice: its first
+    run is for the JVM, which compiles what all queries have in common.
+    """
+    ordered = sorted(queries, key=lambda name: QUERIES[name].keyed)
+    return (ordered[0], *ordered)
 
 
 def measure_spark(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, tuple[cpu.Usage, list[int]]]:
