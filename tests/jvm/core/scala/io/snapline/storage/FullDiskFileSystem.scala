@@ -1,5 +1,6 @@
 package io.snapline.storage
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
@@ -9,7 +10,14 @@ import org.apache.hadoop.util.Progressable
   */
 final class FullDiskFileSystem extends LocalFileSystem(new FullDiskFileSystem.Raw)
 
-private object FullDiskFileSystem {
+object FullDiskFileSystem {
+
+  /** Local files are on such a disk, for whoever has this configuration. */
+  def in(configuration: Configuration): Unit = {
+    configuration.setClass("fs.file.impl", classOf[FullDiskFileSystem], classOf[FileSystem])
+    configuration.setBoolean("fs.file.impl.disable.cache", true)
+  }
+
   private final class Raw extends RawLocalFileSystem {
     override def create(
         path: Path,

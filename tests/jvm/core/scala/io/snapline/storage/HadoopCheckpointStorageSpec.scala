@@ -5,7 +5,7 @@ import java.nio.file.Files
 import java.nio.file.attribute.PosixFilePermissions
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.fs.Path
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.{StateNotFound, StorageFailure}
@@ -54,8 +54,7 @@ class HadoopCheckpointStorageSpec extends AnyFunSuite {
   test("a local disk that is full is a failure like any other, and half a file goes") {
     withFolder { (folder, _) =>
       val configuration = new Configuration
-      configuration.setClass("fs.file.impl", classOf[FullDiskFileSystem], classOf[FileSystem])
-      configuration.setBoolean("fs.file.impl.disable.cache", true)
+      FullDiskFileSystem.in(configuration)
       val storage = new HadoopCheckpointStorage(new Path(folder.toURI), configuration)
       Seq(10, 100000).foreach { size =>
         val output = storage.create(s"$size")

@@ -140,8 +140,7 @@ class LocalFsSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
       case local: LocalFileSystem => assert(local.getRaw.getClass == classOf[RawLocalFiles])
       case other => fail(s"$other")
     }
-    configuration.setClass("fs.file.impl", classOf[FullDiskFileSystem], classOf[org.apache.hadoop.fs.FileSystem])
-    configuration.setBoolean("fs.file.impl.disable.cache", true)
+    FullDiskFileSystem.in(configuration)
     assert(HadoopFileSystem.of(path, configuration).getClass == classOf[FullDiskFileSystem])
     assert(HadoopFileSystem.rawOf(path, configuration).getClass != classOf[RawLocalFiles])
     assert(HadoopFileSystem.of(path, configuration).getUri == URI.create("file:///"))

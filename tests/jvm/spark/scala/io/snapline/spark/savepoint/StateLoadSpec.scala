@@ -3,7 +3,6 @@ package io.snapline.spark.savepoint
 import java.nio.file.Files
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.FileSystem
 import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
@@ -62,8 +61,7 @@ class StateLoadSpec extends AnyFunSuite {
 
   private def full(hadoop: Configuration): Configuration = {
     val full = new Configuration(hadoop)
-    full.setClass("fs.file.impl", classOf[FullDiskFileSystem], classOf[FileSystem])
-    full.setBoolean("fs.file.impl.disable.cache", true)
+    FullDiskFileSystem.in(full)
     // Another manager would not ask this file system.
     full.set(
       SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key,
