@@ -19,6 +19,16 @@ private[rocksdb] object KeyList {
     list
   }
 
+  /** Of the one key of a prefix. */
+  def of(key: Array[Byte], offset: Int, size: Int, prefix: Int): Array[Byte] = {
+    val list = new Array[Byte](LengthBytes + prefix + LengthBytes + size - prefix)
+    val rest = write(list, 0, key, offset, prefix)
+    write(list, rest, key, offset + prefix, size - prefix): Unit
+    list
+  }
+
+  def isEmpty(list: Array[Byte]): Boolean = list.length == PrefixAt + prefixSize(list)
+
   def prefixSize(list: Array[Byte]): Int = length(list, 0)
 
   /** Where the prefix begins. */

@@ -31,8 +31,7 @@ private[rocksdb] final class KeysBelow(
   private var filter: KeyFilter = _
   private var misses = 0L
 
-  /** The walk has passed the rows below this key. Null: it has not begun. */
-  private var from: Array[Byte] = _
+  private val walk = new RowWalk(backend, family)
   private var rows = 0L
   private var rowBytes = 0L
 
@@ -67,7 +66,7 @@ private[rocksdb] final class KeysBelow(
     close()
     known = false
     over = false
-    from = null
+    walk.again()
     rows = 0
     rowBytes = 0
     brings = true
@@ -87,36 +86,20 @@ private[rocksdb] final class KeysBelow(
   def step(): Unit = {
     val due = math.min(misses * RowsPerMiss, MostRows)
     misses = 0
-    if (!known && !over && due > 0) known = walk(due)
+    if (!known && !over && due > 0) {
+      brings = brings && fits
+      known = walk.step(due)(pass)
+    }
   }
 
-  /** Whether it has come to the end. Each step looks anew: no iterator keeps old files of RocksDB from being removed
-    * meanwhile.
-    */
-  private def walk(due: Long): Boolean = {
-    brings = brings && fits
-    val cursor = backend.scanBelow(family, from, null)
-    try {
-      var left = due
-      var more = cursor.next()
-      var last: Array[Byte] = null
-      while (more && left > 0 && !over) {
-        last = cursor.key
-        pass(cursor, last)
-        left -= 1
-        more = cursor.next()
-      }
-      if (last != null) from = java.util.Arrays.copyOf(last, last.length + 1)
-      !more && !over
-    } finally cursor.close()
-  }
-
-  private def pass(row: RowCursor, key: Array[Byte]): Unit = {
+  /** Whether there is memory for more. */
+  private def pass(row: RowCursor, key: Array[Byte]): Boolean = {
     val hash = RowIndex.hash(id, key, 0, key.length)
     // A row that was changed since is in the table, and so is the mark of one that is gone.
     if (backend.table.find(hash, id, key, 0, key.length) < 0) {
       if (!(brings && bring(hash, key, row.value)) && !remember(hash)) giveUp()
     }
+    !over
   }
 
   private def bring(hash: Int, key: Array[Byte], value: Array[Byte]): Boolean = {
@@ -144,10 +127,10 @@ private[rocksdb] final class KeysBelow(
 private[rocksdb] object KeysBelow {
 
   /** A look that finds nothing takes a microsecond or two, and a row of a walk half of one. */
-  private val RowsPerMiss = 4L
+  val RowsPerMiss = 4L
 
   /** Less than half a second, for a batch that has to wait for them. */
-  private val MostRows = 1000000L
+  val MostRows = 1000000L
 
   /** The index takes so many for a row: it doubles when it is full. */
   private val IndexBytes = 16L

@@ -22,6 +22,8 @@ import io.snapline.state.timeindex.IndexMemory
   *   whether `folder` holds a snapshot
   * @param keysMemory
   *   memory for filters of keys that are in RocksDB alone
+  * @param prefixesMemory
+  *   memory for lists of the keys of a prefix
   */
 final class RocksDbBackend(
     folder: File,
@@ -29,7 +31,8 @@ final class RocksDbBackend(
     settings: RocksDbSettings,
     memory: RocksDbMemory,
     pageMemory: PageMemory,
-    keysMemory: IndexMemory = IndexMemory.ofKeys
+    keysMemory: IndexMemory = IndexMemory.ofKeys,
+    prefixesMemory: IndexMemory = IndexMemory.ofPrefixes
 ) extends KeyedBackend
     with PageOwner {
   override def kind: String = RocksDbBackend.Kind
@@ -52,6 +55,7 @@ final class RocksDbBackend(
   private[rocksdb] var gets = 0L
   private[rocksdb] var hits = 0L
   private[rocksdb] var puts = 0L
+  private[rocksdb] var scans = 0L
 
   override def changeCount: Long = puts
 
@@ -99,7 +103,7 @@ final class RocksDbBackend(
   }
 
   private def add(descriptor: FamilyDescriptor): RocksDbFamily = {
-    val family = new RocksDbFamily(this, descriptor, restored, keysMemory)
+    val family = new RocksDbFamily(this, descriptor, restored, keysMemory, prefixesMemory)
     byName += descriptor.name -> family
     byId += descriptor.id -> family
     nextId = math.max(nextId, descriptor.id + 1)
@@ -223,6 +227,7 @@ final class RocksDbBackend(
       until: Array[Byte],
       first: Array[Byte] => Unit
   ): RowCursor = {
+    scans += 1
     val cursor = new RocksDbCursor(open, family.native, from, until, first, cursors.remove(_): Unit)
     cursors.add(cursor)
     cursor

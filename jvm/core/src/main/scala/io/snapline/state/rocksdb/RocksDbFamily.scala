@@ -17,7 +17,8 @@ private[rocksdb] final class RocksDbFamily(
     backend: RocksDbBackend,
     override val descriptor: FamilyDescriptor,
     restored: Boolean,
-    keysMemory: IndexMemory
+    keysMemory: IndexMemory,
+    prefixesMemory: IndexMemory
 ) extends ColumnFamily {
   private val id = descriptor.id
   private val table = backend.table
@@ -44,7 +45,10 @@ private[rocksdb] final class RocksDbFamily(
     below.lost(hash)
   }
 
-  private[rocksdb] def batchBegins(): Unit = below.step()
+  private[rocksdb] def batchBegins(): Unit = {
+    below.step()
+    if (prefixes != null) prefixes.step()
+  }
 
   private[rocksdb] val lowest = new LowestKey
 
@@ -62,22 +66,23 @@ private[rocksdb] final class RocksDbFamily(
     putsSeen += 1
     lowest.forget()
     below.again()
-    forgetPrefixes()
+    if (prefixes != null) prefixes.keys.again()
   }
 
-  private var prefixes: PrefixKeys = _
+  /** Null: nobody told how long a prefix is. */
+  private var prefixes: PrefixScans = _
 
   override def hasPrefixes(length: PrefixLength): Unit =
-    if (prefixes == null && !descriptor.multi) prefixes = new PrefixKeys(length, IndexMemory.ofPrefixes)
+    if (prefixes == null && !descriptor.multi) {
+      prefixes = new PrefixScans(backend, this, length, keysMemory, prefixesMemory)
+    }
 
-  override def indexBytes: Long = super.indexBytes + (if (prefixes == null) 0 else prefixes.bytes) + below.bytes
-
-  private def forgetPrefixes(): Unit = if (prefixes != null) prefixes.close()
+  override def indexBytes: Long = super.indexBytes + (if (prefixes == null) 0 else prefixes.keys.bytes) + below.bytes
 
   /** The family is no longer used. */
   private[rocksdb] def end(): Unit = {
     dropTimeIndex()
-    forgetPrefixes()
+    if (prefixes != null) prefixes.close()
     below.close()
   }
 
@@ -204,7 +209,7 @@ private[rocksdb] final class RocksDbFamily(
 
   /** A key that is not in the table. */
   private def mayBeBelow(hash: Int, key: Array[Byte], offset: Int, length: Int): Boolean =
-    below.mayHave(hash) && (prefixes == null || !prefixes.lack(key, offset, length))
+    below.mayHave(hash) && (prefixes == null || !prefixes.keys.lack(key, offset, length))
 
   private def existsBelow(hash: Int, key: Array[Byte], offset: Int, length: Int): Boolean =
     mayBeBelow(hash, key, offset, length) && looksBelow(key, offset, length)
@@ -233,7 +238,7 @@ private[rocksdb] final class RocksDbFamily(
     val first = op == Op.Merge && !was
     table.log(slot, hash, if (first) Op.Put else op, id, key, ko, kl, value, vo, vl, first)
     if (!was) keyCount += 1
-    if (prefixes != null) { if (was) prefixes.updated(key, ko, kl) else prefixes.added(key, ko, kl) }
+    if (prefixes != null) { if (was) prefixes.keys.updated(key, ko, kl) else prefixes.keys.added(key, ko, kl) }
   }
 
   override def delete(key: Array[Byte], offset: Int, length: Int): Boolean = {
@@ -244,7 +249,7 @@ private[rocksdb] final class RocksDbFamily(
     if (was) {
       table.log(slot, hash, Op.Delete, id, key, offset, length, null, 0, 0)
       keyCount -= 1
-      if (prefixes != null) prefixes.removed(key, offset, length)
+      if (prefixes != null) prefixes.keys.removed(key, offset, length)
     } else table.logNothingDeleted(id, key, offset, length)
     was
   }
@@ -255,7 +260,7 @@ private[rocksdb] final class RocksDbFamily(
     try while (cursor.next()) gone += 1
     finally cursor.close()
     if (gone > 0) {
-      forgetPrefixes()
+      if (prefixes != null) prefixes.keys.someRemoved()
       backend.puts += 1
       table.logRange(id, from, until)
       backend.drain()
@@ -265,44 +270,7 @@ private[rocksdb] final class RocksDbFamily(
   }
 
   override def prefixScan(prefix: Array[Byte]): RowCursor =
-    if (prefixes == null) scanPrefix(prefix)
-    else {
-      val keys = prefixes.find(prefix)
-      if (keys == null) learnPrefix(prefix)
-      else new ReadRows(keys, keys.map(get(_)))
-    }
-
-  private def scanPrefix(prefix: Array[Byte]): RowCursor = {
-    val until = Ranges.afterPrefix(prefix)
-    if (prefixes == null) backend.scan(this, prefix, until)
-    else if (prefixes.isApplied(prefix)) backend.scanBelow(this, prefix, until)
-    else {
-      val cursor = backend.scan(this, prefix, until)
-      prefixes.applied()
-      cursor
-    }
-  }
-
-  /** Reads the rows of a prefix at once, if they are few. */
-  private def learnPrefix(prefix: Array[Byte]): RowCursor = {
-    val cursor = scanPrefix(prefix)
-    val keys = new java.util.ArrayList[Array[Byte]]
-    val values = new java.util.ArrayList[Array[Byte]]
-    try {
-      var more = cursor.next()
-      while (more && keys.size < PrefixKeys.MostKeys) {
-        keys.add(cursor.key)
-        values.add(cursor.value)
-        more = cursor.next()
-      }
-      if (more) scanPrefix(prefix)
-      else {
-        val found = keys.toArray(new Array[Array[Byte]](0))
-        prefixes.learn(prefix, found)
-        new ReadRows(found, values.toArray(new Array[Array[Byte]](0)))
-      }
-    } finally cursor.close()
-  }
+    if (prefixes == null) backend.scan(this, prefix, Ranges.afterPrefix(prefix)) else prefixes.scan(prefix)
 
   override def rangeScan(from: Array[Byte], until: Array[Byte]): RowCursor = backend.scan(this, from, until)
 }
