@@ -19,7 +19,7 @@ private[rocksdb] object KeyList {
     list
   }
 
-  /** Of the one key of a prefix. */
+  /** The list of a prefix that has one key. */
   def of(key: Array[Byte], offset: Int, size: Int, prefix: Int): Array[Byte] = {
     val list = new Array[Byte](LengthBytes + prefix + LengthBytes + size - prefix)
     val rest = write(list, 0, key, offset, prefix)

@@ -9,7 +9,7 @@ import io.snapline.state.timeindex.IndexMemory
   * RocksDB. One thread, that of the backend.
   *
   * @param filterMemory
-  *   of the prefixes that have no list
+  *   memory for the filter of prefixes that have no list
   */
 private[rocksdb] final class PrefixScans(
     backend: RocksDbBackend,
