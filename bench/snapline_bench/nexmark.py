@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import snapline
@@ -108,6 +108,13 @@ def results(name: str, query: Query, events: DataFrame) -> DataFrame:
     return events.sparkSession.sql(query.spark)
 
 
+def stream_of(spark: SparkSession, name: str, folder: Path) -> Stream:
+    """A query's stream, with its input in `folder` and its checkpoint beside it."""
+    query = QUERIES[name]
+    workload = Workload(SCHEMA, lambda events: results(name, query, events))
+    return Stream(spark, workload, folder, folder.with_name(f"{folder.name}-checkpoint"), output_mode=query.mode)
+
+
 def in_turn(queries: tuple[str, ...]) -> tuple[str, ...]:
     """Those that all engines have come first, so that each has had the same before it. The first comes twice: its first
     run is for the JVM, which compiles what all queries have in common.
@@ -127,9 +134,7 @@ def measure_spark(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, tupl
         query = QUERIES[name]
         if query.keyed and not job.provider.name.startswith(OURS):
             continue
-        workload = Workload(SCHEMA, lambda events: results(name, query, events))  # noqa: B023
-        folder, checkpoint = (job.scratch / f"{number}-{name}{part}" for part in ("", "-checkpoint"))
-        stream = Stream(spark, workload, folder, checkpoint, output_mode=query.mode)
+        stream = stream_of(spark, name, job.scratch / f"{number}-{name}")
         progress, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :], how)
         stream.stop()
         walls = [each["durationMs"]["triggerExecution"] for each in progress]

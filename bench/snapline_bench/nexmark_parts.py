@@ -12,11 +12,10 @@ from snapline_bench.events import prepare
 from snapline_bench.goal import Goal
 from snapline_bench.job import Job, Result
 from snapline_bench.jvm_profile import PARTS, JvmProfile
-from snapline_bench.nexmark_events import SCHEMA, NexmarkEvents
+from snapline_bench.nexmark_events import NexmarkEvents
 from snapline_bench.nexmark_queries import QUERIES
 from snapline_bench.provider import HDFS, OURS, Provider
 from snapline_bench.session import open_session
-from snapline_bench.stream import Stream, Workload
 
 #: A store and a query; a keyed function runs on ours alone.
 NAMES = tuple(
@@ -57,17 +56,12 @@ def measure(job: Job) -> Result:
     """In a JVM of its own: nothing that another query made the compilers do is of use. A first run makes it warm."""
     sizes = Sizes(**job.sizes)
     query_name = job.provider.name.rpartition("-")[2]
-    query = QUERIES[query_name]
     batches = prepare(NexmarkEvents(sizes.rows, sizes.warm_up + sizes.batches), job.data)
     parts = batches[: sizes.warm_up], batches[sizes.warm_up :]
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
-    workload = Workload(SCHEMA, lambda events: nexmark.results(query_name, query, events))
     profile = JvmProfile(spark)
-    first, second = (
-        Stream(spark, workload, job.scratch / run, job.scratch / f"{run}-checkpoint", output_mode=query.mode)
-        for run in ("first", "second")
-    )
+    first, second = (nexmark.stream_of(spark, query_name, job.scratch / run) for run in ("first", "second"))
     first.measure(*parts)
     first.stop()
     _, usage = second.measure(*parts, warm=profile.begin)
