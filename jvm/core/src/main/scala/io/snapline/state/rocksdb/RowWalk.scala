@@ -14,8 +14,6 @@ private[rocksdb] final class RowWalk(backend: RocksDbBackend, family: RocksDbFam
   /** The rows below this key were passed. Null: none was. */
   private var from: Array[Byte] = _
 
-  def hasBegun: Boolean = from != null
-
   def again(): Unit = from = null
 
   /** Passes so many rows, or fewer where `each` is false; whether it has come to the end. */

@@ -4,9 +4,8 @@ import io.snapline.state.timeindex.IndexMemory
 
 /** The prefixes that have keys but no list of them in `PrefixKeys`: each other prefix without a list has no key.
   *
-  * A walk tells it of rows that a snapshot or a changelog left. Until the walk has ended, any prefix may have keys.
-  * The walk pays with the scans that it saves: some rows for each scan that found nothing. One thread, that of the
-  * backend.
+  * A walk tells it of rows that a snapshot or a changelog left. Until the walk has ended, any prefix may have keys. The
+  * walk pays with the scans that it saves: some rows for each scan that found nothing. One thread, that of the backend.
   *
   * @param memory
   *   memory for the filter
