@@ -57,7 +57,7 @@ def versions(counting: Counting) -> set[int]:
 def is_everywhere(counting: Counting, version: int) -> bool:
     """Each store has copied its changelog."""
     copies = [path for path in changelogs(counting) if path.name.startswith(f"{version}_")]
-    return len(copies) == int(counting.session.conf.get("spark.sql.shuffle.partitions"))
+    return str(len(copies)) == counting.session.conf.get("spark.sql.shuffle.partitions")
 
 
 def output(counting: Counting) -> list[tuple[int, int]]:
