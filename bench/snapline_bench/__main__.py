@@ -36,7 +36,10 @@ def main() -> None:
     if not bench.fits and args.show is None:
         raise SystemExit(f"{args.name} needs Spark {bench.line}: see SNAPLINE_SPARK in scripts/env.sh")
     if args.show is not None:
-        show(bench, json.loads(args.show.read_text())["runs"])
+        result = json.loads(args.show.read_text())
+        if "runs" not in result:
+            raise SystemExit(f"{args.show} is a recorded result, without its runs: docs/benchmarks.md shows it")
+        show(bench, result["runs"])
         return
     os.environ["PYTHONPATH"] = str(ROOT / "bench")  # children start in another folder
     run(bench, args)

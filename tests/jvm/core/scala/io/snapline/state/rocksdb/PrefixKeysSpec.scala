@@ -26,7 +26,7 @@ class PrefixKeysSpec extends AnyFunSuite {
     val random = new Random(seed)
     val memory = new IndexMemory(limit)
     val filterMemory = new IndexMemory(filterLimit)
-    val unlisted = new UnlistedPrefixes(filterMemory, 10)
+    val unlisted = new LearnedFilter(filterMemory, 10)
     val prefixes = new PrefixKeys((_, _, _) => PrefixBytes, memory, unlisted)
     if (seed % 2 == 0) prefixes.none()
     var model = TreeSet.empty[String]
@@ -104,7 +104,7 @@ class PrefixKeysSpec extends AnyFunSuite {
     val prefixes = new PrefixKeys(
       (_, _, _) => 1,
       new IndexMemory(1 << 20),
-      new UnlistedPrefixes(new IndexMemory(1 << 20), 0)
+      new LearnedFilter(new IndexMemory(1 << 20), 0)
     )
     if (known) prefixes.none()
     prefixes

@@ -14,7 +14,7 @@ import io.snapline.state.timeindex.IndexMemory
   * Must be told of each key that comes or goes. Bounded by its memory: a prefix that was not used lately goes first.
   * Belongs to the thread that holds the backend.
   */
-private[rocksdb] final class PrefixKeys(length: PrefixLength, all: IndexMemory, unlisted: UnlistedPrefixes)
+private[rocksdb] final class PrefixKeys(length: PrefixLength, all: IndexMemory, unlisted: LearnedFilter)
     extends AutoCloseable {
   import PrefixKeys._
 

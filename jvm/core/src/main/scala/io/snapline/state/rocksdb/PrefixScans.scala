@@ -18,7 +18,7 @@ private[rocksdb] final class PrefixScans(
     filterMemory: IndexMemory,
     listMemory: IndexMemory
 ) extends AutoCloseable {
-  private val unlisted = new UnlistedPrefixes(filterMemory, family.keyCount)
+  private val unlisted = new LearnedFilter(filterMemory, family.keyCount)
 
   /** Must be told of each key that comes or goes. */
   val keys = new PrefixKeys(length, listMemory, unlisted)

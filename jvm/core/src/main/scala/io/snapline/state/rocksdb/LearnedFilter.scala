@@ -2,22 +2,24 @@ package io.snapline.state.rocksdb
 
 import io.snapline.state.timeindex.IndexMemory
 
-/** The prefixes that have keys but no list of them in `PrefixKeys`: each other prefix without a list has no key.
+/** A filter of hashes that is complete once a walk over the rows that were there before it has ended. Its owner steps
+  * through these rows, and adds the hashes that come meanwhile.
   *
-  * A walk tells it of rows that a snapshot or a changelog left. Until the walk has ended, any prefix may have keys. The
-  * walk pays with the scans that it saves: some rows for each scan that found nothing. One thread, that of the backend.
+  * The walk pays with the looks at RocksDB that the filter saves: some rows for each look that found nothing. One
+  * thread, that of the backend.
   *
   * @param memory
   *   memory for the filter
   * @param expected
-  *   so many prefixes may come
+  *   so many hashes may come
   */
-private[rocksdb] final class UnlistedPrefixes(memory: IndexMemory, expected: => Long) extends AutoCloseable {
+private[rocksdb] final class LearnedFilter(memory: IndexMemory, expected: => Long) extends AutoCloseable {
+  import LearnedFilter._
 
   /** Null: none is in it. */
   private var filter: KeyFilter = _
 
-  /** Whether each prefix with keys is in the filter, or has a list. */
+  /** Whether nothing is missing. */
   private var known = false
 
   /** There is no memory for those that the walk found. */
@@ -27,17 +29,19 @@ private[rocksdb] final class UnlistedPrefixes(memory: IndexMemory, expected: => 
 
   def bytes: Long = if (filter == null) 0 else filter.bytes
 
-  /** False: it has no key, if it has no list. */
+  /** Whether it is known that no hash was added. */
+  def isNone: Boolean = known && filter == null
+
   def mayHave(hash: Int): Boolean = !known || (filter != null && filter.mayHave(hash))
 
-  /** No prefix has a key. */
+  /** There are no rows yet: nothing is missing. */
   def none(): Unit = {
     close()
     known = true
     over = false
   }
 
-  /** Any prefix may have a key, until a new walk has ended. */
+  /** Anything may be missing, until a new walk has ended. */
   def again(): Unit = {
     close()
     known = false
@@ -46,28 +50,30 @@ private[rocksdb] final class UnlistedPrefixes(memory: IndexMemory, expected: => 
     misses = 0
   }
 
-  /** A prefix with keys has no list, or will have none. */
+  /** Rows came of which it was not told: a walk that has not ended begins anew. */
+  def unseen(): Unit = if (!known) again()
+
   def add(hash: Int): Unit = if (!over) {
     if (filter == null) filter = new KeyFilter(memory, expected)
     if (!filter.add(hash)) {
-      // Prefixes that have lost their keys since take room, too: those that are left may do with less.
+      // Hashes that nobody needs any more take room, too: those that are left may do with less.
       val walked = known
       again()
       over = !walked
     }
   }
 
-  /** A scan has found no row. */
+  /** A look at RocksDB has found nothing. */
   def missed(): Unit = misses += 1
 
   /** A batch begins: so many rows are due for the walk, until it has ended. */
   def due(): Long = {
-    val rows = if (known || over) 0 else math.min(misses * KeysBelow.RowsPerMiss, KeysBelow.MostRows)
+    val rows = if (known || over) 0 else math.min(misses * RowsPerMiss, MostRows)
     misses = 0
     rows
   }
 
-  /** Whether the walk is to begin from the first row. RocksDB must have all changes then. */
+  /** Whether the walk is to begin from the first row. */
   def begins(): Boolean = !begun && {
     begun = true
     true
@@ -83,4 +89,13 @@ private[rocksdb] final class UnlistedPrefixes(memory: IndexMemory, expected: => 
     if (filter != null) filter.close()
     filter = null
   }
+}
+
+private[rocksdb] object LearnedFilter {
+
+  /** A look that finds nothing takes a microsecond or two, and a row of a walk half of one. */
+  val RowsPerMiss = 4L
+
+  /** Less than half a second, for a batch that has to wait for them. */
+  val MostRows = 1000000L
 }
