@@ -191,7 +191,7 @@ def run(
         stream.land([batch])
     stream.drain()
     # A query that waits for files looks for them all the time, which takes 0.4 cores.
-    cpu.settle(idle=0.7)
+    assert cpu.settle(most_s=300, idle=0.7), "the snapshot of the first batch takes longer than five minutes"
     before = cpu.read()
     for batch in batches[1 + sizes.warm_up :]:
         stream.land([batch])
