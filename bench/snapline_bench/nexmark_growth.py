@@ -45,9 +45,10 @@ def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list
 def measure(job: Job) -> Result:
     sizes = Sizes(**{**job.sizes, "queries": tuple(job.sizes["queries"])})
     batches = prepare(NexmarkEvents(sizes.rows, sizes.warm_up + sizes.batches), job.data)
-    figures, loads = {}, []
+    figures, loads, each = {}, [], []
     for name, (usage, walls) in nexmark.measure_spark(job, sizes, batches).items():
         figures[f"{name}_ms"] = mean(walls[-SPAN:])
         figures[f"{name}_growth"] = mean(walls[-SPAN:]) / mean(walls[:SPAN])
         loads.append(usage.others)
-    return {"figures": {**figures, "others": max(loads)}, "batches": []}
+        each += [{"query": name, "wall_ms": wall} for wall in walls]
+    return {"figures": {**figures, "others": max(loads)}, "batches": each}
