@@ -36,17 +36,13 @@ class PrefixKeysSpec extends AnyFunSuite {
 
     def keysOf(prefix: String): Seq[String] = model.iteratorFrom(prefix).takeWhile(_.startsWith(prefix)).toSeq
 
-    def walk(): Unit = {
-      val due = unlisted.due()
-      if (due > 0) {
-        if (unlisted.begins()) walkedTo = ""
-        val passed = model.iteratorFrom(walkedTo).take(due.toInt).takeWhile { key =>
-          prefixes.passed(bytes(key))
-          walkedTo = key + "."
-          unlisted.goesOn
-        }.size
-        if (passed < due && unlisted.goesOn) unlisted.walked()
-      }
+    def walk(): Unit = unlisted.step { walkedTo = "" } { due =>
+      val passed = model.iteratorFrom(walkedTo).take(due.toInt).takeWhile { key =>
+        prefixes.passed(bytes(key))
+        walkedTo = key + "."
+        unlisted.goesOn
+      }.size
+      passed < due && unlisted.goesOn
     }
 
     for (_ <- 0 until 20000) {

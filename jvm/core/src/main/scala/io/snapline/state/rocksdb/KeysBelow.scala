@@ -51,13 +51,9 @@ private[rocksdb] final class KeysBelow(
   def again(): Unit = keys.unseen()
 
   /** A batch begins. */
-  def step(): Unit = {
-    val due = keys.due()
-    if (due > 0) {
-      if (keys.begins()) begin()
-      brings = brings && fits
-      if (walk.step(due)(pass)) keys.walked()
-    }
+  def step(): Unit = keys.step(begin()) { due =>
+    brings = brings && fits
+    walk.step(due)(pass)
   }
 
   private def begin(): Unit = {

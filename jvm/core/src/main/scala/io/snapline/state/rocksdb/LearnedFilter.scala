@@ -66,24 +66,27 @@ private[rocksdb] final class LearnedFilter(memory: IndexMemory, expected: => Lon
   /** A look at RocksDB has found nothing. */
   def missed(): Unit = misses += 1
 
-  /** A batch begins: so many rows are due for the walk, until it has ended. */
-  def due(): Long = {
-    val rows = if (known || over) 0 else math.min(misses * RowsPerMiss, MostRows)
+  /** A batch begins: the walk goes on by as many rows as were paid for, until it has ended.
+    *
+    * @param begin
+    *   makes the walk begin from the first row
+    * @param walk
+    *   passes so many rows, or fewer if not `goesOn`; whether it has passed all
+    */
+  def step(begin: => Unit)(walk: Long => Boolean): Unit = {
+    val due = if (known || over) 0 else math.min(misses * RowsPerMiss, MostRows)
     misses = 0
-    rows
-  }
-
-  /** Whether the walk is to begin from the first row. */
-  def begins(): Boolean = !begun && {
-    begun = true
-    true
+    if (due > 0) {
+      if (!begun) {
+        begun = true
+        begin
+      }
+      if (walk(due)) known = true
+    }
   }
 
   /** There is memory for more of the walk. */
   def goesOn: Boolean = !over
-
-  /** The walk has passed all rows. */
-  def walked(): Unit = known = true
 
   override def close(): Unit = {
     if (filter != null) filter.close()
@@ -91,11 +94,11 @@ private[rocksdb] final class LearnedFilter(memory: IndexMemory, expected: => Lon
   }
 }
 
-private[rocksdb] object LearnedFilter {
+private object LearnedFilter {
 
   /** A look that finds nothing takes a microsecond or two, and a row of a walk half of one. */
-  val RowsPerMiss = 4L
+  private val RowsPerMiss = 4L
 
   /** Less than half a second, for a batch that has to wait for them. */
-  val MostRows = 1000000L
+  private val MostRows = 1000000L
 }

@@ -28,20 +28,17 @@ private[rocksdb] final class PrefixScans(
   if (family.putCount == 0) keys.none()
 
   /** A batch begins. */
-  def step(): Unit = {
-    val due = unlisted.due()
-    if (due > 0) {
-      if (unlisted.begins()) {
-        // The walk does not see rows that are above RocksDB alone.
-        backend.drain()
-        walk.again()
-      }
-      val isAtEnd = walk.step(due) { (_, key) =>
-        keys.passed(key)
-        unlisted.goesOn
-      }
-      if (isAtEnd) unlisted.walked()
+  def step(): Unit = unlisted.step(begin()) { due =>
+    walk.step(due) { (_, key) =>
+      keys.passed(key)
+      unlisted.goesOn
     }
+  }
+
+  private def begin(): Unit = {
+    // The walk does not see rows that are above RocksDB alone.
+    backend.drain()
+    walk.again()
   }
 
   def scan(prefix: Array[Byte]): RowCursor = {
