@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -24,7 +25,7 @@ from snapline_bench.nexmark_keyed import KEYED
 from snapline_bench.nexmark_queries import QUERIES, Query
 from snapline_bench.provider import CHANGELOG, HDFS, OURS, Provider
 from snapline_bench.session import open_session
-from snapline_bench.stream import Stream, Workload
+from snapline_bench.stream import Progress, Stream, Workload
 
 INTERVAL = "snapline-10s"
 FLINK, FLINK_MINI = "flink", "flink-mini-batch"
@@ -68,7 +69,10 @@ def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list
     known = {
         each.name: replace(each, settings={**each.settings, **files}, jars=(str(found),)) for each in (CHANGELOG, HDFS)
     }
-    known |= {OURS: ours, INTERVAL: replace(ours, name=INTERVAL, title="Snapline, a checkpoint every 10 s")}
+    known |= {
+        OURS: ours,
+        INTERVAL: replace(ours, name=INTERVAL, title="Snapline, a checkpoint every 10 s"),
+    }
     known |= {each.name: each for each in _flinks([name for name in names if name in FLINKS])}
     return [known[name] for name in names if name in known]
 
@@ -87,12 +91,13 @@ def _flinks(names: list[str]) -> list[Provider]:
 def measure(job: Job) -> Result:
     sizes = Sizes(**{**job.sizes, "queries": tuple(job.sizes["queries"])})
     batches = prepare(NexmarkEvents(sizes.rows, sizes.warm_up + sizes.batches), job.data)
-    if job.provider.name in FLINKS:
-        used = _measure_flink(job, sizes, batches)
-    else:
-        used = {name: usage for name, (usage, _) in measure_spark(job, sizes, batches).items()}
+    run = _measure_flink if job.provider.name in FLINKS else _measure_spark
+    used = run(job, sizes, batches)
     figures = {f"{name}_cpu": usage.cpu_s / (sizes.rows * sizes.batches) * 1e6 for name, usage in used.items()}
-    return {"figures": {**figures, "others": max(usage.others for usage in used.values())}, "batches": []}
+    return {
+        "figures": {**figures, "others": max(usage.others for usage in used.values())},
+        "batches": [],
+    }
 
 
 def results(name: str, query: Query, events: DataFrame) -> DataFrame:
@@ -112,7 +117,13 @@ def stream_of(spark: SparkSession, name: str, folder: Path) -> Stream:
     """A query's stream, with its input in `folder` and its checkpoint beside it."""
     query = QUERIES[name]
     workload = Workload(SCHEMA, lambda events: results(name, query, events))
-    return Stream(spark, workload, folder, folder.with_name(f"{folder.name}-checkpoint"), output_mode=query.mode)
+    return Stream(
+        spark,
+        workload,
+        folder,
+        folder.with_name(f"{folder.name}-checkpoint"),
+        output_mode=query.mode,
+    )
 
 
 def in_turn(queries: tuple[str, ...]) -> tuple[str, ...]:
@@ -123,26 +134,40 @@ def in_turn(queries: tuple[str, ...]) -> tuple[str, ...]:
     return (ordered[0], *ordered)
 
 
-def measure_spark(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, tuple[cpu.Usage, list[int]]]:
-    """By query: the use of its measured batches, and the milliseconds that each of them took."""
+def each_query(job: Job, sizes: Sizes) -> Iterator[tuple[str, Stream]]:
+    """The queries that this session has, in turn, each with its stream, which stops before the next one begins.
+
+    The state of a stopped query is unloaded, as Spark's maintenance does within a minute: no query shares its memory
+    with an earlier one.
+    """
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
+    for number, name in enumerate(in_turn(sizes.queries)):
+        if QUERIES[name].keyed and not job.provider.name.startswith(OURS):
+            continue
+        stream = stream_of(spark, name, job.scratch / f"{number}-{name}")
+        yield name, stream
+        stream.stop()
+        package = spark._jvm.org.apache.spark.sql.execution.streaming.state  # type: ignore[union-attr]
+        stores = getattr(getattr(package, "StateStore$"), "MODULE$")
+        stores.stopMaintenanceTask()
+        stores.unloadAll()
+    spark.stop()
+
+
+def check_rows(name: str, progress: list[Progress], expected: int) -> None:
+    """A query of several sources reads each row as often."""
+    rows = sum(each["numInputRows"] for each in progress)
+    assert rows in (n * expected for n in (1, 2, 3)), f"{name}: {rows} rows"
+
+
+def _measure_spark(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, cpu.Usage]:
     config = snapline.CheckpointConfig(interval=timedelta(seconds=10))
     how = (lambda writer: snapline.start(writer, config)) if job.provider.name == INTERVAL else None
     found = {}
-    for number, name in enumerate(in_turn(sizes.queries)):
-        query = QUERIES[name]
-        if query.keyed and not job.provider.name.startswith(OURS):
-            continue
-        stream = stream_of(spark, name, job.scratch / f"{number}-{name}")
-        progress, usage = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :], how)
-        stream.stop()
-        walls = [each["durationMs"]["triggerExecution"] for each in progress]
-        # A query of several sources may see new files in one of them first, and have a batch more.
-        rows = sum(each["numInputRows"] for each in progress)
-        assert rows in (n * sizes.rows * sizes.batches for n in (1, 2, 3)), f"{name}: {rows} rows"
-        found[name] = usage, walls
-    spark.stop()
+    for name, stream in each_query(job, sizes):
+        progress, found[name] = stream.measure(batches[: sizes.warm_up], batches[sizes.warm_up :], how)
+        check_rows(name, progress, sizes.rows * sizes.batches)
     return found
 
 
@@ -159,7 +184,12 @@ def _measure_flink(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, cpu
     }
     orders.write_text(json.dumps(told))
     jars = os.pathsep.join(job.provider.jars)
-    environment = {**os.environ, "PYTHONPATH": str(venv.BENCH), "HADOOP_CLASSPATH": jars, "FLINK_LOG_DIR": str(folder)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(venv.BENCH),
+        "HADOOP_CLASSPATH": jars,
+        "FLINK_LOG_DIR": str(folder),
+    }
     script = str(venv.BENCH / "pyflink" / "nexmark.py")
     command = [job.provider.settings["python"], script, str(orders), str(result)]
     subprocess.run(command, env=environment, cwd=folder, check=True)
