@@ -6,14 +6,17 @@ import java.nio.file.{Files, Paths}
 import scala.util.Try
 
 import org.rocksdb.TickerType
+import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.SpanSugar._
 
 import io.snapline.error.StorageFailure
 import io.snapline.state.{ChangeSink, LocalFolder, RowCursor}
 import io.snapline.state.rowtable.PageMemory
 
 /** What a backend owns it gives back: native memory, open files, folders. */
-class RocksDbBackendSpec extends AnyFunSuite {
+class RocksDbBackendSpec extends AnyFunSuite with Eventually {
+  override implicit val patienceConfig: PatienceConfig = PatienceConfig(10.seconds, 20.millis)
   private val memory = new RocksDbMemory(16L << 20)
   private val nowhere: ChangeSink = (_, _, _, _) => ()
 
@@ -97,6 +100,32 @@ class RocksDbBackendSpec extends AnyFunSuite {
       assert(count(again.family("a").iterate()) == 100)
       again.close()
       assert(root.list().isEmpty)
+    }
+  }
+
+  test("runs of keys that are only added are merged late, and others as soon as there are six") {
+    withRoot { root =>
+      def runs(rows: Int => Int): Seq[Int] = {
+        val backend = new RocksDbBackend(new File(root, "db"), false, RocksDbSettings(), memory, new PageMemory(0))
+        val family = backend.createFamily("a", keyGroups = false, multi = false, internal = false)
+        val found = for (snapshot <- 0 until 10) yield {
+          backend.beginChanges(nowhere)
+          for (i <- 0 until 1000) family.put(f"key${rows(1000 * snapshot + i)}%05d".getBytes, new Array[Byte](100))
+          backend.cutChanges()
+          LocalFolder.delete(backend.snapshot().materialize().folder)
+          eventually(assert(backend.open.property("rocksdb.compaction-pending") == 0))
+          eventually(assert(backend.open.property("rocksdb.num-running-compactions") == 0))
+          backend.open.db.getLiveFilesMetaData.size
+        }
+        assert(family.keyCount == (0 until 10000).map(rows).toSet.size && count(family.iterate()) == family.keyCount)
+        backend.close()
+        found
+      }
+      assert(runs(identity) == (1 to 10))
+      assert(runs(_ % 1000).forall(_ < RocksDbOptions.FewRuns))
+      // From one to the other, and back.
+      val mixed = runs(i => if (i < 3000) i else i % 3000)
+      assert(mixed.max < RocksDbOptions.FewRuns)
     }
   }
 

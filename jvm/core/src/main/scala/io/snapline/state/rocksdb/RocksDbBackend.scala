@@ -251,6 +251,7 @@ final class RocksDbBackend(
     val begun = System.nanoTime()
     byName.values.foreach(_.native)
     open.flushAll()
+    open.limitRuns(byName.map { case (name, family) => name -> family.keyCount }.toMap)
     if (settings.inlineThreshold > 0) open.compactShort(settings.inlineThreshold)
     open.hardLink(target)
     flushNanos = System.nanoTime() - begun

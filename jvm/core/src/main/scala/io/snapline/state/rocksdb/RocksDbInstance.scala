@@ -71,6 +71,7 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
     handles.remove(name).foreach { handle =>
       db.dropColumnFamily(handle)
       handle.close()
+      mergedEarly -= name
     }
   }
 
@@ -120,9 +121,28 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
 
   /** The same with families whose table files, of which there are several, are all at most so long. */
   def compactShort(bytes: Int): Unit =
-    db.getLiveFilesMetaData.asScala.groupBy(_.columnFamilyName.toSeq).values
-      .filter(files => files.sizeIs > 1 && files.forall(_.size <= bytes))
-      .foreach(files => compact(new String(files.head.columnFamilyName, "UTF-8")))
+    for ((name, files) <- tableFiles if files.sizeIs > 1 && files.forall(_.size <= bytes)) compact(name)
+
+  /** Lets a family have more sorted runs while merging them would remove next to nothing.
+    *
+    * @param keys
+    *   how many a family has, by its name
+    */
+  def limitRuns(keys: Map[String, Long]): Unit =
+    for ((name, files) <- tableFiles; count <- keys.get(name)) {
+      val pays = files.map(_.numEntries).sum > count * RocksDbOptions.EntriesPerKey
+      if (pays != mergedEarly(name)) {
+        val runs = if (pays) RocksDbOptions.FewRuns else RocksDbOptions.ManyRuns
+        db.setOptions(family(name), MutableColumnFamilyOptions.builder.setLevel0FileNumCompactionTrigger(runs).build())
+        mergedEarly = if (pays) mergedEarly + name else mergedEarly - name
+      }
+    }
+
+  /** Families that may have few runs. Guarded by the queue, as snapshots are. */
+  private var mergedEarly = Set.empty[String]
+
+  private def tableFiles: Map[String, Seq[LiveFileMetaData]] =
+    db.getLiveFilesMetaData.asScala.toSeq.groupBy(file => new String(file.columnFamilyName, "UTF-8"))
 
   def flushAll(): Unit = db.flush(flush, synchronized(new JArrayList(handles.values.asJavaCollection)))
 

@@ -43,7 +43,7 @@ private[rocksdb] final class RocksDbOptions(settings: RocksDbSettings, memory: R
     .setCompressionType(settings.compressionType)
     .setCompactionStyle(CompactionStyle.UNIVERSAL)
     .setCompactionOptionsUniversal(universal)
-    .setLevel0FileNumCompactionTrigger(RocksDbOptions.RunsToCompact)
+    .setLevel0FileNumCompactionTrigger(RocksDbOptions.ManyRuns)
     .setWriteBufferSize(32L << 20)
     // A memtable takes this much at once, and most stores are small.
     .setArenaBlockSize(128L << 10)
@@ -75,8 +75,16 @@ private[rocksdb] final class RocksDbOptions(settings: RocksDbSettings, memory: R
 
 private[rocksdb] object RocksDbOptions {
 
-  /** So many sorted runs of a family are merged in the background. */
-  val RunsToCompact = 6
+  /** So many sorted runs of a family are merged in the background. Where keys are only added, a merge rewrites all rows
+    * and removes none.
+    */
+  val ManyRuns = 12
+
+  /** Likewise, where its table files have more than `EntriesPerKey` entries for a key: older rows, and marks of removed
+    * ones.
+    */
+  val FewRuns = 6
+  val EntriesPerKey = 1.25
 
   /** A manifest that is longer, in bytes, is written anew with the next change of files: 200 bytes or so for each table
     * file.

@@ -83,7 +83,7 @@ final class RocksDbStoreBuilder(folder: File, settings: RocksDbSettings, memory:
         instance.family(name)
         all.foreach(instance.ingest(name, _))
         // The task that opens it would have to compact first, and could not write before.
-        if (all.size >= RocksDbOptions.RunsToCompact) instance.compact(name)
+        if (all.size >= RocksDbOptions.ManyRuns) instance.compact(name)
       }
       instance.hardLink(target)
     } catch { case e: RocksDBException => throw failed(e) }

@@ -31,8 +31,8 @@ final class IndexMemory private (limit: Long, whole: Option[IndexMemory]) {
 
 object IndexMemory {
 
-  /** A sixteenth of the heap, and at most 64 MB. */
-  private def usual: IndexMemory = new IndexMemory(math.min(64L << 20, Runtime.getRuntime.maxMemory / 16))
+  private def sixteenth: Long = Runtime.getRuntime.maxMemory / 16
+  private def usual: IndexMemory = new IndexMemory(math.min(64L << 20, sixteenth))
 
   /** The time indexes of an executor have room for a million short keys. */
   val ofTimes: IndexMemory = usual
@@ -40,8 +40,10 @@ object IndexMemory {
   /** For three quarters of a million short prefixes. */
   val ofPrefixes: IndexMemory = usual
 
-  /** Filters of keys that are in RocksDB alone: for 30 to 40 million. */
-  val ofKeys: IndexMemory = usual
+  /** Filters of keys that are in RocksDB alone: for 30 to 40 million in each gigabyte of heap. Without one, each new
+    * key costs a look at RocksDB.
+    */
+  val ofKeys: IndexMemory = new IndexMemory(sixteenth)
 
   /** Bytes that all indexes of the JVM hold. */
   def all: Long = ofTimes.used + ofPrefixes.used + ofKeys.used
