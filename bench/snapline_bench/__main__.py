@@ -51,7 +51,10 @@ def run(bench: Bench, args: argparse.Namespace) -> None:
     providers = bench.choose(names, args.jar, settings)
     given = {
         name: getattr(args, name)
-        for name in ("batches", "rows", "keys", "warm_up", "partitions", "maintenance", "memory", "minutes", "queries")
+        for name in (
+            *("batches", "rows", "keys", "warm_up", "partitions", "maintenance", "memory", "minutes"),
+            *("queries", "operators"),
+        )
     }
     overrides = {name: value for name, value in given.items() if value is not None}
     if foreign := overrides.keys() - bench.sizes.keys():
@@ -128,6 +131,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--memory", help="the driver's heap (aggregation, incremental)")
     parser.add_argument("--minutes", type=float, help="how long it runs (soak; all: how long soak does)")
     parser.add_argument("--queries", type=lambda text: text.split(","), help="nexmark: these, separated by commas")
+    parser.add_argument("--operators", type=lambda text: text.split(","), help="eviction: these, likewise")
     parser.add_argument("--only", help="all: these benches, separated by commas")
     parser.add_argument("--fresh", action="store_true", help="all: anew, instead of going on with a run that stopped")
     parser.add_argument("--result", type=Path, metavar="FILE", help="where the result goes")

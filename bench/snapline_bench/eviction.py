@@ -17,7 +17,7 @@ from snapline_bench.goal import Goal, Part
 from snapline_bench.job import Job, Result
 from snapline_bench.nulljar import compiled
 from snapline_bench.provider import CHANGELOG, HDFS, OURS, Provider
-from snapline_bench.session import open_session
+from snapline_bench.session import open_session, unload
 from snapline_bench.stream import Progress, Stream, Workload
 
 SCHEMA = "key bigint, time timestamp"
@@ -25,19 +25,6 @@ SCHEMA = "key bigint, time timestamp"
 STEP = 4_000
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """`few`, then `keys` rows are kept; `rows` come, and go, in each batch."""
-
-    few: int = 10_000
-    keys: int = 1_000_000
-    rows: int = 1_000
-    warm_up: int = 15
-    batches: int = 20
-    memory: str = "6g"
-
-
-QUICK = Sizes(keys=100_000, warm_up=5, batches=8)
 REPS = 3
 #: Snapline without its index of times: it walks over all rows.
 WALK = "walk"
@@ -102,6 +89,22 @@ OPERATORS: dict[str, tuple[Operator, str]] = {
     "flat_map": (flat_map, "flatMapGroupsWithState, timeouts"),
     "timers": (timers, "transformWithState, timers"),
 }
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """`few`, then `keys` rows are kept; `rows` come, and go, in each batch. `operators`: of `OPERATORS`."""
+
+    few: int = 10_000
+    keys: int = 1_000_000
+    rows: int = 1_000
+    warm_up: int = 15
+    batches: int = 20
+    memory: str = "6g"
+    operators: tuple[str, ...] = tuple(OPERATORS)
+
+
+QUICK = Sizes(keys=100_000, warm_up=5, batches=8)
 FIGURES = {
     **{f"{name}_many_ms": f"{title}, batch ms, many" for name, (_, title) in OPERATORS.items()},
     **{f"{name}_removal_ms": f"{title}, removals ms, many" for name, (_, title) in OPERATORS.items()},
@@ -133,13 +136,14 @@ def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list
 
 
 def measure(job: Job) -> Result:
-    sizes = Sizes(**job.sizes)
+    sizes = Sizes(**{**job.sizes, "operators": tuple(job.sizes["operators"])})
     jar = compiled("timeouts", venv.BENCH / "timeouts", venv.BUILD, ())
     given = replace(job.provider, jars=(*job.provider.jars, str(jar)))
     spark = open_session(given, job.null_jar, job.scratch, "60s", sizes.memory)
     figures: dict[str, Any] = {}
     cpu_s, others, batches = 0.0, [], []
-    for name, (operator, _) in OPERATORS.items():
+    for name in sizes.operators:
+        operator, _ = OPERATORS[name]
         if operator is timers and job.provider.name == HDFS.name:
             continue  # Spark has it on RocksDB alone
         few, _ = run(spark, job, sizes, sizes.few, f"{name}-few", operator)
@@ -150,18 +154,24 @@ def measure(job: Job) -> Result:
         cpu_s += usage.cpu_s
         others.append(usage.others)
         batches += [{"operator": name, "wall_ms": each["durationMs"]["triggerExecution"]} for each in many]
-    percent, _ = run(spark, job, replace(sizes, rows=sizes.keys // 100), sizes.keys, "percent", window)
-    figures["percent_ms"] = median(each["stateOperators"][0]["allRemovalsTimeMs"] for each in percent)
-    checkpoint = job.scratch / "insert-checkpoint"
-    usage = run(spark, job, sizes, sizes.keys, "insert", window, FOR_EVER)[1]
-    figures["insert_cpu_ms"] = usage.cpu_s / sizes.batches * 1e3
-    figures["insert_mb"] = (
-        sum(each.stat().st_size for each in (checkpoint / "state").rglob("*") if each.is_file()) / 1e6
-    )
+    if "window" in sizes.operators:
+        figures |= of_windows(spark, job, sizes)
     spark.stop()
     figures["cpu_ms"] = cpu_s / len(others) / sizes.batches * 1e3
     figures["others"] = max(others)
     return {"figures": figures, "batches": batches}
+
+
+def of_windows(spark: SparkSession, job: Job, sizes: Sizes) -> dict[str, float]:
+    """Where a batch removes 1 % of the rows, and where nothing is removed."""
+    percent, _ = run(spark, job, replace(sizes, rows=sizes.keys // 100), sizes.keys, "percent", window)
+    usage = run(spark, job, sizes, sizes.keys, "insert", window, FOR_EVER)[1]
+    state = job.scratch / "insert-checkpoint" / "state"
+    return {
+        "percent_ms": median(each["stateOperators"][0]["allRemovalsTimeMs"] for each in percent),
+        "insert_cpu_ms": usage.cpu_s / sizes.batches * 1e3,
+        "insert_mb": sum(each.stat().st_size for each in state.rglob("*") if each.is_file()) / 1e6,
+    }
 
 
 def run(
@@ -198,6 +208,7 @@ def run(
     progress = stream.drain()
     usage = cpu.read().since(before)
     stream.stop()
+    unload(spark)
     removed = sum(each["stateOperators"][0]["numRowsRemoved"] for each in progress)
     assert len(progress) == sizes.batches, f"{len(progress)} batches"
     assert for_ever or removed > sizes.batches * sizes.rows / 2, f"{removed} rows removed: the watermark stands still"

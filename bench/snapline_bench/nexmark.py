@@ -24,7 +24,7 @@ from snapline_bench.nexmark_events import SCHEMA, NexmarkEvents
 from snapline_bench.nexmark_keyed import KEYED
 from snapline_bench.nexmark_queries import QUERIES, Query
 from snapline_bench.provider import CHANGELOG, HDFS, OURS, Provider
-from snapline_bench.session import open_session
+from snapline_bench.session import open_session, unload
 from snapline_bench.stream import Progress, Stream, Workload
 
 INTERVAL = "snapline-10s"
@@ -135,11 +135,7 @@ def in_turn(queries: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def each_query(job: Job, sizes: Sizes) -> Iterator[tuple[str, Stream]]:
-    """The queries that this session has, in turn, each with its stream, which stops before the next one begins.
-
-    The state of a stopped query is unloaded, as Spark's maintenance does within a minute: no query shares its memory
-    with an earlier one.
-    """
+    """The queries that this session has, in turn, each with its stream, which stops before the next one begins."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = open_session(job.provider, job.null_jar, job.scratch, "60s", sizes.memory)
     for number, name in enumerate(in_turn(sizes.queries)):
@@ -148,10 +144,7 @@ def each_query(job: Job, sizes: Sizes) -> Iterator[tuple[str, Stream]]:
         stream = stream_of(spark, name, job.scratch / f"{number}-{name}")
         yield name, stream
         stream.stop()
-        package = spark._jvm.org.apache.spark.sql.execution.streaming.state  # type: ignore[union-attr]
-        stores = getattr(getattr(package, "StateStore$"), "MODULE$")
-        stores.stopMaintenanceTask()
-        stores.unloadAll()
+        unload(spark)
     spark.stop()
 
 

@@ -39,3 +39,14 @@ def open_session(
     if not is_connect(spark):
         spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+def unload(spark: SparkSession) -> None:
+    """Closes the stores of all queries, none of which runs any more, so that the next one has all memory.
+
+    Spark's maintenance closes them within a minute.
+    """
+    package = spark._jvm.org.apache.spark.sql.execution.streaming.state  # type: ignore[union-attr]
+    stores = getattr(getattr(package, "StateStore$"), "MODULE$")
+    stores.stopMaintenanceTask()
+    stores.unloadAll()
