@@ -69,10 +69,7 @@ def choose(names: list[str], jar: Path | None, settings: dict[str, str]) -> list
     known = {
         each.name: replace(each, settings={**each.settings, **files}, jars=(str(found),)) for each in (CHANGELOG, HDFS)
     }
-    known |= {
-        OURS: ours,
-        INTERVAL: replace(ours, name=INTERVAL, title="Snapline, a checkpoint every 10 s"),
-    }
+    known |= {OURS: ours, INTERVAL: replace(ours, name=INTERVAL, title="Snapline, a checkpoint every 10 s")}
     known |= {each.name: each for each in _flinks([name for name in names if name in FLINKS])}
     return [known[name] for name in names if name in known]
 
@@ -94,10 +91,7 @@ def measure(job: Job) -> Result:
     run = _measure_flink if job.provider.name in FLINKS else _measure_spark
     used = run(job, sizes, batches)
     figures = {f"{name}_cpu": usage.cpu_s / (sizes.rows * sizes.batches) * 1e6 for name, usage in used.items()}
-    return {
-        "figures": {**figures, "others": max(usage.others for usage in used.values())},
-        "batches": [],
-    }
+    return {"figures": {**figures, "others": max(usage.others for usage in used.values())}, "batches": []}
 
 
 def results(name: str, query: Query, events: DataFrame) -> DataFrame:
@@ -117,13 +111,7 @@ def stream_of(spark: SparkSession, name: str, folder: Path) -> Stream:
     """A query's stream, with its input in `folder` and its checkpoint beside it."""
     query = QUERIES[name]
     workload = Workload(SCHEMA, lambda events: results(name, query, events))
-    return Stream(
-        spark,
-        workload,
-        folder,
-        folder.with_name(f"{folder.name}-checkpoint"),
-        output_mode=query.mode,
-    )
+    return Stream(spark, workload, folder, folder.with_name(f"{folder.name}-checkpoint"), output_mode=query.mode)
 
 
 def in_turn(queries: tuple[str, ...]) -> tuple[str, ...]:
@@ -177,12 +165,7 @@ def _measure_flink(job: Job, sizes: Sizes, batches: list[Path]) -> dict[str, cpu
     }
     orders.write_text(json.dumps(told))
     jars = os.pathsep.join(job.provider.jars)
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(venv.BENCH),
-        "HADOOP_CLASSPATH": jars,
-        "FLINK_LOG_DIR": str(folder),
-    }
+    environment = {**os.environ, "PYTHONPATH": str(venv.BENCH), "HADOOP_CLASSPATH": jars, "FLINK_LOG_DIR": str(folder)}
     script = str(venv.BENCH / "pyflink" / "nexmark.py")
     command = [job.provider.settings["python"], script, str(orders), str(result)]
     subprocess.run(command, env=environment, cwd=folder, check=True)

@@ -72,10 +72,7 @@ def measure(job: Job) -> Result:
         each += [
             {"query": name, "span": number, "wall_ms": wall} for number, walls in enumerate(spans) for wall in walls
         ]
-    return {
-        "figures": {**figures, "others": cpu.read().since(begun).others},
-        "batches": each,
-    }
+    return {"figures": {**figures, "others": cpu.read().since(begun).others}, "batches": each}
 
 
 def _rarely(writer: DataStreamWriter) -> snapline.SupervisedQuery:
