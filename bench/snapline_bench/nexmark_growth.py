@@ -81,7 +81,7 @@ def _rarely(writer: DataStreamWriter) -> snapline.SupervisedQuery:
 
 
 def _with_checkpoint(stream: Stream) -> list[Progress]:
-    """What has landed, with one checkpoint that begins with the first batch of it."""
+    """The batches that have landed, with one checkpoint, which begins with one of the first two."""
     with ThreadPoolExecutor(1) as waiting:
         complete = waiting.submit(stream.query.trigger_checkpoint)
         progress = stream.drain()

@@ -123,7 +123,7 @@ class RocksDbBackendSpec extends AnyFunSuite with Eventually {
       }
       assert(runs(identity) == (1 to 10))
       assert(runs(_ % 1000).forall(_ < RocksDbOptions.FewRuns))
-      // From one to the other, and back.
+      // Added first, and written over later.
       val mixed = runs(i => if (i < 3000) i else i % 3000)
       assert(mixed.max < RocksDbOptions.FewRuns)
     }

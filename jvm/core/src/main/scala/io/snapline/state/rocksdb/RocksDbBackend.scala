@@ -251,8 +251,9 @@ final class RocksDbBackend(
     val begun = System.nanoTime()
     byName.values.foreach(_.native)
     open.flushAll()
-    open.limitRuns(byName.map { case (name, family) => name -> family.keyCount }.toMap)
-    if (settings.inlineThreshold > 0) open.compactShort(settings.inlineThreshold)
+    val files = open.tableFiles
+    open.limitRuns(files, byName.map { case (name, family) => name -> family.keyCount })
+    if (settings.inlineThreshold > 0) open.compactShort(files, settings.inlineThreshold)
     open.hardLink(target)
     flushNanos = System.nanoTime() - begun
   }

@@ -119,17 +119,21 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
   /** Merges all that a family has. */
   def compact(name: String): Unit = db.compactRange(family(name))
 
-  /** The same with families whose table files, of which there are several, are all at most so long. */
-  def compactShort(bytes: Int): Unit =
-    for ((name, files) <- tableFiles if files.sizeIs > 1 && files.forall(_.size <= bytes)) compact(name)
+  /** By family. */
+  def tableFiles: Map[String, Seq[LiveFileMetaData]] =
+    db.getLiveFilesMetaData.asScala.toSeq.groupBy(file => new String(file.columnFamilyName, "UTF-8"))
+
+  /** Merges the table files of each family that has several, if all are at most so long. */
+  def compactShort(all: Map[String, Seq[LiveFileMetaData]], bytes: Int): Unit =
+    for ((name, files) <- all if files.sizeIs > 1 && files.forall(_.size <= bytes)) compact(name)
 
   /** Lets a family have more sorted runs while merging them would remove next to nothing.
     *
     * @param keys
     *   how many a family has, by its name
     */
-  def limitRuns(keys: Map[String, Long]): Unit =
-    for ((name, files) <- tableFiles; count <- keys.get(name)) {
+  def limitRuns(all: Map[String, Seq[LiveFileMetaData]], keys: Map[String, Long]): Unit =
+    for ((name, files) <- all; count <- keys.get(name)) {
       val pays = files.map(_.numEntries).sum > count * RocksDbOptions.EntriesPerKey
       if (pays != mergedEarly(name)) {
         val runs = if (pays) RocksDbOptions.FewRuns else RocksDbOptions.ManyRuns
@@ -140,9 +144,6 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
 
   /** Families that may have few runs. Guarded by the queue, as snapshots are. */
   private var mergedEarly = Set.empty[String]
-
-  private def tableFiles: Map[String, Seq[LiveFileMetaData]] =
-    db.getLiveFilesMetaData.asScala.toSeq.groupBy(file => new String(file.columnFamilyName, "UTF-8"))
 
   def flushAll(): Unit = db.flush(flush, synchronized(new JArrayList(handles.values.asJavaCollection)))
 
