@@ -59,6 +59,10 @@ def run(bench: Bench, args: argparse.Namespace) -> None:
     overrides = {name: value for name, value in given.items() if value is not None}
     if foreign := overrides.keys() - bench.sizes.keys():
         raise SystemExit(f"{bench.name} knows no {', '.join(foreign)}")
+    for each in ("queries", "operators"):
+        if unknown := set(overrides.get(each, ())) - set(bench.sizes.get(each, ())):
+            known = ", ".join(bench.sizes[each])
+            raise SystemExit(f"{bench.name} has no {', '.join(sorted(unknown))} among its {each}: {known}")
     on = machine.describe()
     rounds = Rounds(BUILD, args.quick, lambda line: print(line, flush=True))
     runs = rounds.run(bench, providers, args.reps or bench.reps, overrides)
