@@ -47,8 +47,6 @@ def main() -> None:
 
 def run(bench: Bench, args: argparse.Namespace) -> None:
     settings = dict(pair.split("=", 1) for pair in args.conf)
-    names = args.providers.split(",") if args.providers else list(bench.names)
-    providers = bench.choose(names, args.jar, settings)
     given = {
         name: getattr(args, name)
         for name in (
@@ -63,6 +61,8 @@ def run(bench: Bench, args: argparse.Namespace) -> None:
         if unknown := set(overrides.get(each, ())) - set(bench.sizes.get(each, ())):
             known = ", ".join(bench.sizes[each])
             raise SystemExit(f"{bench.name} has no {', '.join(sorted(unknown))} among its {each}: {known}")
+    names = args.providers.split(",") if args.providers else list(bench.names)
+    providers = bench.choose(names, args.jar, settings)
     on = machine.describe()
     rounds = Rounds(BUILD, args.quick, lambda line: print(line, flush=True))
     runs = rounds.run(bench, providers, args.reps or bench.reps, overrides)

@@ -9,7 +9,7 @@ from snapline_bench import __main__ as command
     ("words", "message"),
     [
         (["eviction", "--operators", "window,tumbling"], "eviction has no tumbling among its operators: window, "),
-        (["nexmark-growth", "--queries", "q3,q99,q1"], "nexmark-growth has no q1, q99 among its queries: q3, "),
+        (["nexmark", "--queries", "q3,q99,q1"], "nexmark has no q1, q99 among its queries: q3, "),
         (["eviction", "--queries", "q3"], "eviction knows no queries"),
     ],
 )
@@ -18,6 +18,7 @@ def test_words_that_a_bench_does_not_know_are_named_before_it_runs(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", "")  # the command sets it, and must not for other tests
     monkeypatch.setattr(sys, "argv", ["bench/run", *words])
+    monkeypatch.setattr("snapline_bench.venv.make", lambda *_: pytest.fail("Flink is installed for it"))
     monkeypatch.setattr(command.machine, "describe", lambda: pytest.fail("it runs"))
 
     with pytest.raises(SystemExit, match=f"^{message}"):
