@@ -13,6 +13,11 @@ private[rowtable] final class OpenPages(pages: PageList, index: RowIndex, owner:
   private var number = 0
   private val walker = new Entry
 
+  // What `look` has found.
+  private val offsets, hashes = new Array[Int](OpenPages.Ahead)
+  private var lookedAt = 0
+  private var touched = 0L
+
   /** Whether a page went since the last call of `logPage` began: slots have moved then. */
   var madeRoom = false
 
@@ -117,22 +122,46 @@ private[rowtable] final class OpenPages(pages: PageList, index: RowIndex, owner:
     madeRoom = true
     var at = 0
     while (page.rows + page.marks > 0 && at < page.used) {
+      at = look(page, at)
+      var i = 0
+      while (i < lookedAt) { leave(page, offsets(i), hashes(i), keepsRows); i += 1 }
+    }
+    pages.remove(page)
+  }
+
+  /** Finds the next entries of a page from an offset on, and brings their slots near, all at once.
+    *
+    * @return
+    *   the offset after them
+    */
+  private def look(page: Page, from: Int): Int = {
+    lookedAt = 0
+    var at = from
+    while (lookedAt < hashes.length && at < page.used) {
       walker.read(page.bytes, at)
       if (walker.op != Op.Void && walker.op != Op.DeleteRange) {
-        val hash = RowIndex.hash(walker.family, page.bytes, walker.keyOffset, walker.keyLength)
-        val slot = index.slotOf(hash, Page.address(page.number, at))
-        if (slot >= 0) {
-          val isRow = OpenPages.isRow(walker.op)
-          if (isRow) page.rows -= 1 else page.marks -= 1
-          if (!(isRow && keepsRows && move(page, at, slot))) {
-            index.remove(slot)
-            if (isRow) owner.lost(walker.family, hash)
-          }
-        }
+        offsets(lookedAt) = at
+        hashes(lookedAt) = RowIndex.hash(walker.family, page.bytes, walker.keyOffset, walker.keyLength)
+        lookedAt += 1
       }
       at = walker.end
     }
-    pages.remove(page)
+    touched += index.touchSlots(hashes, lookedAt)
+    at
+  }
+
+  /** The page no longer has this entry. */
+  private def leave(page: Page, at: Int, hash: Int, keepsRows: Boolean): Unit = {
+    val slot = index.slotOf(hash, Page.address(page.number, at))
+    if (slot >= 0) {
+      walker.read(page.bytes, at)
+      val isRow = OpenPages.isRow(walker.op)
+      if (isRow) page.rows -= 1 else page.marks -= 1
+      if (!(isRow && keepsRows && move(page, at, slot))) {
+        index.remove(slot)
+        if (isRow) owner.lost(walker.family, hash)
+      }
+    }
   }
 
   /** Copies the row that `walker` is at. The page that it leaves makes up for one that is taken beyond the limit. */
@@ -165,6 +194,9 @@ private[rowtable] final class OpenPages(pages: PageList, index: RowIndex, owner:
 }
 
 private[rowtable] object OpenPages {
+
+  /** Entries whose slots are read together. */
+  private val Ahead = 32
 
   /** Whether it gives the key a value; else it says that there is none. */
   def isRow(op: Int): Boolean = op == Op.Put || op == Op.Merge

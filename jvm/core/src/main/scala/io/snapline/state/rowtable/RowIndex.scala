@@ -35,19 +35,24 @@ private[rowtable] final class RowIndex(pages: PageList) {
     *   nothing of use; it keeps the reads alive
     */
   def touch(hashes: Array[Int], count: Int): Long = {
-    var sum = 0L
+    var sum = touchSlots(hashes, count)
     var i = 0
-    while (i < count) {
-      val slot = slots(RowIndex.spread(hashes(i)) & mask)
-      sum += slot
-      i += 1
-    }
-    i = 0
     while (i < count) {
       val slot = slots(RowIndex.spread(hashes(i)) & mask)
       if ((slot >>> 32).toInt == hashes(i) && slot != 0L) {
         sum += pages(Page.number(slot.toInt)).bytes(Page.offset(slot.toInt))
       }
+      i += 1
+    }
+    sum
+  }
+
+  /** The same for `slotOf`, which reads no page. */
+  def touchSlots(hashes: Array[Int], count: Int): Long = {
+    var sum = 0L
+    var i = 0
+    while (i < count) {
+      sum += slots(RowIndex.spread(hashes(i)) & mask)
       i += 1
     }
     sum
