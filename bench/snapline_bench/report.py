@@ -65,6 +65,7 @@ def show(bench: Bench, runs: list[Run]) -> None:
 
 def figures_table(bench: str, runs: list[Run], medians: Medians, titles: dict[str, str]) -> Table:
     table = Table(title=f"{bench}: median (least - most) over the runs")
+    titles = {name: title for name, title in titles.items() if any(name in figures for figures in medians.values())}
     if len(titles) > WIDE:
         table.add_column("")
         for provider in medians:
@@ -123,10 +124,15 @@ def goals_table(medians: Medians, goals: list[Goal], titles: dict[str, str]) -> 
         table.add_column(column)
     for goal in goals:
         value = goal.value(medians)
+        if value is None:
+            continue
         against = "" if goal.part is Part.ABSOLUTE else goal.against
-        is_now = "" if value is None else number(value)
         limit = "" if goal.limit is None else f"<= {goal.limit:g}"
-        table.add_row(titles[goal.figure], goal.part.value, goal.ours, against, is_now, limit, goal.verdict(value))
+        table.add_row(
+            titles[goal.figure], goal.part.value, goal.ours, against, number(value), limit, goal.verdict(value)
+        )
+    left = len(goals) - table.row_count
+    table.caption = f"not measured: {left} more" if left else None
     return table
 
 
