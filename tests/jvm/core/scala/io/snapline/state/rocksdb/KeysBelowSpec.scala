@@ -147,6 +147,31 @@ class KeysBelowSpec extends AnyFunSuite {
     randomRun(seed, limit = 0)
   }
 
+  test("a row that was deleted stays so where another thread applies the changes while rows come up") {
+    val rows = (0 until 300000).map(i => i -> value(i)).toMap
+    val gone = 270000 until 300000
+    restored(rows, limit = 256L << 20) { (backend, family) =>
+      batch(backend) {
+        miss(family, 0, rows.size / 3)
+        gone.foreach(i => assert(family.delete(key(i))))
+      }
+      val before = backend.table.usedBytes
+      // The pages of the deletions go in the midst of the walk then, for it takes pages itself.
+      val other = new Thread(() => {
+        while (backend.table.usedBytes == before) Thread.sleep(1)
+        backend.drainUntil(() => false)
+      })
+      other.start()
+      batch(backend)(())
+      other.join()
+      (1 to 2).foreach(n => batch(backend)(miss(family, n, rows.size / 3)))
+      batch(backend)(())
+      assert(family.isAllAbove)
+      assert(gone.forall(i => family.get(key(i)) == null))
+      assert(rowsOf(family.iterate()).size == rows.size - gone.size)
+    }
+  }
+
   test("where memory does not do for all rows they stay below, and their keys are known") {
     val rows = (0 until 30000).map(i => i -> value(i)).toMap
     restored(rows, limit = 0) { (backend, family) =>

@@ -32,6 +32,9 @@ private[rocksdb] final class KeysBelow(
   /** Whether the walk brings rows up. */
   private var brings = true
 
+  /** `droppedPages` of the table when the walk looked last. */
+  private var dropped = 0L
+
   /** Memory it takes. */
   def bytes: Long = keys.bytes
 
@@ -53,6 +56,7 @@ private[rocksdb] final class KeysBelow(
   /** A batch begins. */
   def step(): Unit = keys.step(begin()) { due =>
     brings = brings && fits
+    dropped = backend.table.droppedPages
     walk.step(due)(pass)
   }
 
@@ -63,13 +67,17 @@ private[rocksdb] final class KeysBelow(
     brings = true
   }
 
-  /** Whether there is memory for more. */
-  private def pass(row: RowCursor, key: Array[Byte]): Boolean = {
-    val hash = RowIndex.hash(id, key, 0, key.length)
-    // A row that was changed since is in the table, and so is the mark of one that is gone.
-    if (backend.table.find(hash, id, key, 0, key.length) < 0 && !(brings && bring(hash, key, row.value))) keys.add(hash)
-    keys.goesOn
-  }
+  /** Whether the row is passed, and there is memory for more. */
+  private def pass(row: RowCursor, key: Array[Byte]): Boolean =
+    // A row that was changed since the walk looked is in the table, and so is the mark of one that is gone: until their
+    // page goes, which may be as soon as another thread has applied its changes. The next step looks anew.
+    if (brings && backend.table.droppedPages != dropped) false
+    else {
+      val hash = RowIndex.hash(id, key, 0, key.length)
+      if (backend.table.find(hash, id, key, 0, key.length) < 0 && !(brings && bring(hash, key, row.value)))
+        keys.add(hash)
+      keys.goesOn
+    }
 
   private def bring(hash: Int, key: Array[Byte], value: Array[Byte]): Boolean = {
     val size = Entry.size(id, key.length, value.length)

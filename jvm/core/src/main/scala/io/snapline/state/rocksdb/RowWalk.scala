@@ -16,7 +16,7 @@ private[rocksdb] final class RowWalk(backend: RocksDbBackend, family: RocksDbFam
 
   def again(): Unit = from = null
 
-  /** Passes so many rows, or fewer where `each` is false; whether it has come to the end. */
+  /** Passes so many rows, or those before the one for which `each` is false; whether it has come to the end. */
   def step(rows: Long)(each: (RowCursor, Array[Byte]) => Boolean): Boolean = {
     val cursor = backend.scanBelow(family, from, null)
     try {
@@ -25,13 +25,16 @@ private[rocksdb] final class RowWalk(backend: RocksDbBackend, family: RocksDbFam
       var last: Array[Byte] = null
       var goesOn = true
       while (more && left > 0 && goesOn) {
-        last = cursor.key
-        goesOn = each(cursor, last)
-        left -= 1
-        more = cursor.next()
+        val key = cursor.key
+        goesOn = each(cursor, key)
+        if (goesOn) {
+          last = key
+          left -= 1
+          more = cursor.next()
+        }
       }
       if (last != null) from = Arrays.copyOf(last, last.length + 1)
-      !more && goesOn
+      !more
     } finally cursor.close()
   }
 }

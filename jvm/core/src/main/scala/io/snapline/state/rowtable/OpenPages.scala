@@ -21,6 +21,9 @@ private[rowtable] final class OpenPages(pages: PageList, index: RowIndex, owner:
   /** Whether a page went since the last call of `logPage` began: slots have moved then. */
   var madeRoom = false
 
+  /** Counts the pages that went and had an entry that the index pointed at. */
+  var dropped = 0L
+
   /** The page that takes changes, or null. */
   def log: Page = logging
 
@@ -120,6 +123,7 @@ private[rowtable] final class OpenPages(pages: PageList, index: RowIndex, owner:
     */
   private def drop(page: Page, keepsRows: Boolean): Unit = {
     madeRoom = true
+    if (page.rows + page.marks > 0) dropped += 1
     var at = 0
     while (page.rows + page.marks > 0 && at < page.used) {
       at = look(page, at)

@@ -35,6 +35,9 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
 
   def keys: Int = index.size
 
+  /** Grows when a key may have lost its entry to a page that went: the key is in RocksDB then, as the entry had it. */
+  def droppedPages: Long = open.dropped
+
   /** Whether so many bytes more cost no row its place. */
   def hasRoom(size: Long): Boolean = !pages.isFull(size)
 
