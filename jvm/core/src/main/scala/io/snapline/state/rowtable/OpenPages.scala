@@ -13,7 +13,7 @@ private[rowtable] final class OpenPages(pages: PageList, index: RowIndex, owner:
   private var number = 0
   private val walker = new Entry
 
-  // What `look` has found.
+  // Entries that `look` has found: `lookedAt` of them.
   private val offsets, hashes = new Array[Int](OpenPages.Ahead)
   private var lookedAt = 0
   private var touched = 0L
