@@ -148,8 +148,8 @@ class KeysBelowSpec extends AnyFunSuite {
   }
 
   test("a row that was deleted stays so where another thread applies the changes while rows come up") {
-    val rows = (0 until 300000).map(i => i -> value(i)).toMap
-    val gone = 270000 until 300000
+    val rows = (0 until 150000).map(i => i -> value(i)).toMap
+    val gone = 120000 until 150000
     restored(rows, limit = 256L << 20) { (backend, family) =>
       batch(backend) {
         miss(family, 0, rows.size / 3)
