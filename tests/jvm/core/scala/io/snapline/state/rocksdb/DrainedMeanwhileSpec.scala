@@ -12,7 +12,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.Cases
 import io.snapline.state.rowtable.PageMemory
-import io.snapline.state.{ChangeSink, FamilyDescriptor, LocalFolder, RowCursor}
+import io.snapline.state.{ChangeSink, ColumnFamily, FamilyDescriptor, LocalFolder, RowCursor}
 
 /** A backend whose snapshots are made by another thread while the next batches run: reads and scans find a plain map's
   * rows, before and after restores. A seed repeats the operations; when the other thread applies changes is chance.
@@ -20,7 +20,8 @@ import io.snapline.state.{ChangeSink, FamilyDescriptor, LocalFolder, RowCursor}
 class DrainedMeanwhileSpec extends AnyFunSuite {
   private val memory = new RocksDbMemory(16L << 20)
   private val nowhere: ChangeSink = (_, _, _, _) => ()
-  private val descriptor = FamilyDescriptor(0, "default", keyGroups = false, multi = false, internal = false)
+  private val single = FamilyDescriptor(0, "default", keyGroups = false, multi = false, internal = false)
+  private val multi = FamilyDescriptor(1, "lists", keyGroups = false, multi = true, internal = false)
   private val PrefixBytes = 3
   private val Keys = 6000
   private type Rows = SortedMap[String, String]
@@ -35,7 +36,9 @@ class DrainedMeanwhileSpec extends AnyFunSuite {
     private var count = 0
     private var backend: RocksDbBackend = _
     private var family: RocksDbFamily = _
+    private var lists: ColumnFamily = _
     private var model: Rows = TreeMap.empty
+    private var listed: Rows = TreeMap.empty
     private val pool = Executors.newSingleThreadExecutor()
     private var snapshots = Seq.empty[Future[_]]
     open(None)
@@ -49,9 +52,10 @@ class DrainedMeanwhileSpec extends AnyFunSuite {
         memory,
         new PageMemory(tableBytes)
       )
-      if (from.isDefined) backend.restoreFamilies(Seq(descriptor -> model.size.toLong))
+      if (from.isDefined) backend.restoreFamilies(Seq(single -> model.size.toLong, multi -> listed.size.toLong))
       family = backend.createFamily("default", keyGroups = false, multi = false, internal = false)
         .asInstanceOf[RocksDbFamily]
+      lists = backend.createFamily("lists", keyGroups = false, multi = true, internal = false)
       if (prefixes) family.hasPrefixes((_, _, _) => PrefixBytes)
     }
 
@@ -124,8 +128,22 @@ class DrainedMeanwhileSpec extends AnyFunSuite {
           val prefix = key(i).take(PrefixBytes)
           assert(rowsOf(family.prefixScan(prefix.getBytes)) == model.range(prefix, prefix + "~"))
         case 11 => miss(i)
+        case 12 | 13 | 14 => change(key(i % 300))
+        case 15 => assert(listOf(key(i % 300)) == listed.get(key(i % 300)))
         case _ => get(i)
       }
+    }
+
+    private def listOf(key: String): Option[String] = Option(lists.get(key.getBytes)).map(new String(_))
+
+    /** Of a list: grows, and goes now and then. */
+    private def change(key: String): Unit = if (random.nextInt(4) == 0) {
+      assert(lists.delete(key.getBytes) == listed.contains(key))
+      listed -= key
+    } else {
+      count += 1
+      lists.merge(key.getBytes, s"$count,".getBytes)
+      listed += key -> (listed.getOrElse(key, "") + s"$count,")
     }
 
     /** Those that follow each other fill pages of deletions. */
@@ -155,6 +173,7 @@ class DrainedMeanwhileSpec extends AnyFunSuite {
         (0 until 200).foreach(_ => step())
         backend.cutChanges()
         assert(family.keyCount == model.size)
+        assert(lists.keyCount == listed.size)
         random.nextInt(8) match {
           case 0 => restore()
           case 1 | 2 | 3 | 4 => snapshot()
@@ -164,6 +183,7 @@ class DrainedMeanwhileSpec extends AnyFunSuite {
       awaitSnapshots()
       (0 until Keys).foreach(get)
       assert(rowsOf(family.iterate()) == model)
+      (0 until 300).foreach(i => assert(listOf(key(i)) == listed.get(key(i))))
     }
 
     override def close(): Unit = {
