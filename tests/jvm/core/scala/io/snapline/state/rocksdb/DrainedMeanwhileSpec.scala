@@ -26,7 +26,7 @@ class DrainedMeanwhileSpec extends AnyFunSuite {
   private val Keys = 6000
   private type Rows = SortedMap[String, String]
 
-  /** A tenth of the keys share a prefix. */
+  /** Ten keys share a prefix. */
   private def key(i: Int): String = f"${i % 600}%03d/${i / 600}"
 
   private final class Run(seed: Int, tableBytes: Long, prefixes: Boolean) extends AutoCloseable {
@@ -197,10 +197,10 @@ class DrainedMeanwhileSpec extends AnyFunSuite {
   private val seeds = if (Cases.whole) 1 to 20 else 1 to 3
 
   for (
-    (memory, bytes) <- Seq("memory for all rows" -> (64L << 20), "memory for few" -> 0L);
+    (room, bytes) <- Seq("memory for all rows" -> (64L << 20), "memory for few" -> 0L);
     prefixes <- Seq(false, true);
     seed <- seeds
-  ) test(s"$memory, ${if (prefixes) "scans by prefix" else "no prefixes"}, seed $seed") {
+  ) test(s"$room, ${if (prefixes) "scans by prefix" else "no prefixes"}, seed $seed") {
     val run = new Run(seed, bytes, prefixes)
     try run.play(80)
     finally run.close()

@@ -2,6 +2,7 @@ package io.snapline.state.rocksdb
 
 import java.io.File
 import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.collection.mutable
 import scala.util.Random
@@ -157,13 +158,15 @@ class KeysBelowSpec extends AnyFunSuite {
       }
       val snapshot = backend.snapshot()
       val before = backend.table.usedBytes
+      val walked = new AtomicBoolean
       // The pages of the deletions go in the midst of the walk then, for it takes pages itself.
       val other = new Thread(() => {
-        while (backend.table.usedBytes == before) Thread.sleep(1)
+        while (backend.table.usedBytes == before && !walked.get) Thread.sleep(1)
         LocalFolder.delete(snapshot.materialize().folder)
       })
       other.start()
       batch(backend)(())
+      walked.set(true)
       other.join()
       (1 to 2).foreach(n => batch(backend)(miss(family, n, rows.size / 3)))
       batch(backend)(())

@@ -134,7 +134,7 @@ private[rocksdb] final class RocksDbFamily(
     val values = new Array[Array[Byte]](keys.length)
     val missing = new java.util.ArrayList[Array[Byte]]
     var places = new Array[Int](16)
-    val hashes = new Array[Int](RocksDbFamily.Together)
+    val hashes = new Array[Int](RowIndex.Together)
     var i = 0
     while (i < keys.length) {
       val key = keys(i)
@@ -163,7 +163,7 @@ private[rocksdb] final class RocksDbFamily(
 
   override def expect(keys: => Array[Array[Byte]]): Unit = {
     val expected = keys
-    val hashes = new Array[Int](RocksDbFamily.Together)
+    val hashes = new Array[Int](RowIndex.Together)
     var i = 0
     while (i < expected.length) {
       table.touch(id, expected, i, hashes)
@@ -273,12 +273,4 @@ private[rocksdb] final class RocksDbFamily(
     if (prefixes == null) backend.scan(this, prefix, Ranges.afterPrefix(prefix)) else prefixes.scan(prefix)
 
   override def rangeScan(from: Array[Byte], until: Array[Byte]): RowCursor = backend.scan(this, from, until)
-}
-
-private object RocksDbFamily {
-
-  /** Keys whose rows are brought near together: more than the processor can wait for at once, fewer than its nearest
-    * cache holds.
-    */
-  val Together = 32
 }

@@ -14,9 +14,8 @@ private[rowtable] final class OpenPages(pages: PageList, index: RowIndex, owner:
   private val walker = new Entry
 
   // Entries that `look` has found: `lookedAt` of them.
-  private val offsets, hashes = new Array[Int](OpenPages.Ahead)
+  private val offsets, hashes = new Array[Int](RowIndex.Together)
   private var lookedAt = 0
-  private var touched = 0L
 
   /** Whether a page went since the last call of `logPage` began: slots have moved then. */
   var madeRoom = false
@@ -150,7 +149,7 @@ private[rowtable] final class OpenPages(pages: PageList, index: RowIndex, owner:
       }
       at = walker.end
     }
-    touched += index.touchSlots(hashes, lookedAt)
+    index.touchSlots(hashes, lookedAt)
     at
   }
 
@@ -198,9 +197,6 @@ private[rowtable] final class OpenPages(pages: PageList, index: RowIndex, owner:
 }
 
 private[rowtable] object OpenPages {
-
-  /** Entries whose slots are read together. */
-  private val Ahead = 32
 
   /** Whether it gives the key a value; else it says that there is none. */
   def isRow(op: Int): Boolean = op == Op.Put || op == Op.Merge

@@ -30,12 +30,10 @@ private[rowtable] final class RowIndex(pages: PageList) {
 
   /** Reads what `find` will read for these hashes, all of it at once: one after another each would wait for memory
     * alone.
-    *
-    * @return
-    *   nothing of use; it keeps the reads alive
     */
-  def touch(hashes: Array[Int], count: Int): Long = {
-    var sum = touchSlots(hashes, count)
+  def touch(hashes: Array[Int], count: Int): Unit = {
+    touchSlots(hashes, count)
+    var sum = 0L
     var i = 0
     while (i < count) {
       val slot = slots(RowIndex.spread(hashes(i)) & mask)
@@ -44,19 +42,22 @@ private[rowtable] final class RowIndex(pages: PageList) {
       }
       i += 1
     }
-    sum
+    touched += sum
   }
 
   /** The same for `slotOf`, which reads no page. */
-  def touchSlots(hashes: Array[Int], count: Int): Long = {
+  def touchSlots(hashes: Array[Int], count: Int): Unit = {
     var sum = 0L
     var i = 0
     while (i < count) {
       sum += slots(RowIndex.spread(hashes(i)) & mask)
       i += 1
     }
-    sum
+    touched += sum
   }
+
+  /** Of no use but for keeping the reads alive. */
+  private var touched = 0L
 
   def address(slot: Int): Int = slots(slot).toInt
 
@@ -134,6 +135,11 @@ private[rowtable] final class RowIndex(pages: PageList) {
 
 object RowIndex {
   private val Smallest = 64
+
+  /** Keys that are brought near together: more than the processor can wait for at once, fewer than its nearest cache
+    * holds.
+    */
+  val Together = 32
 
   /** Hash of a key; the low bits of the index come from `spread`. */
   def hash(family: Int, key: Array[Byte], offset: Int, length: Int): Int = {

@@ -60,9 +60,8 @@ final class RowTable(memory: PageMemory, owner: PageOwner) extends AutoCloseable
       hashes(j) = RowIndex.hash(family, keys(from + j), 0, keys(from + j).length)
       j += 1
     }
-    touched += index.touch(hashes, count)
+    index.touch(hashes, count)
   }
-  private var touched = 0L
 
   /** A fresh copy of the value of `entry`. */
   def copyValue(): Array[Byte] =
