@@ -56,7 +56,7 @@ private[rowtable] final class RowIndex(pages: PageList) {
     touched += sum
   }
 
-  /** Of no use but for keeping the reads alive. */
+  /** Keeps the reads alive, and is of no other use. */
   private var touched = 0L
 
   def address(slot: Int): Int = slots(slot).toInt
