@@ -19,6 +19,9 @@ from .files_query import make_lives
 from .mariadb import MariaDb
 from .rows import final_state
 from .test_exactly_once_kafka import KILLS
+from .test_exactly_once_refused import refused
+
+MARIADB_DRIVER = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
 
 Select = Callable[[str], list[tuple[int, ...]]]
 
@@ -46,7 +49,7 @@ def on_mariadb(request: pytest.FixtureRequest) -> tuple[dict[str, str], str, Sel
     def select(statement: str) -> list[tuple[int, ...]]:
         return [tuple(map(int, row)) for row in server.run(statement)]
 
-    return {"url": server.url, "user": "root"}, "org.mariadb.jdbc:mariadb-java-client:3.5.6", select
+    return {"url": server.url, "user": "root"}, MARIADB_DRIVER, select
 
 
 @pytest.mark.parametrize("database", [on_sqlite, on_mariadb])
@@ -72,3 +75,19 @@ def test_killed_drivers(
         tally.faults += lives.faults
     else:
         lives.check(select(f"select k, seq, n, total from {table}"))
+
+
+def test_a_table_without_its_unique_key(tmp_path: Path, mariadb: MariaDb, tally: Tally) -> None:
+    """MariaDB would append a row to it in each batch. With the key, the query goes on where it was."""
+    mariadb.run("create table keyless (k int, seq bigint, n bigint, total bigint)")
+    mariadb.run("create index of_keyless on keyless (k)")
+    sink = {"url": mariadb.url, "user": "root", "table": "keyless", "keys": ["k"]}
+    checkpoint = str(tmp_path / "checkpoint")
+    driver = str(jar(MARIADB_DRIVER))
+    lives = make_lives(tally, tmp_path, checkpoint, sink="snapline-jdbc", sink_options=sink, jars=[driver])
+    refused(lives, "SNAPLINE-CONFIG", "no unique index of (k); its unique indexes: none", "CREATE UNIQUE INDEX")
+    assert mariadb.run("select count(*) from keyless") == [["0"]]
+    mariadb.run("create unique index snapline_key on keyless (k)")
+    lives.end()
+    found = [tuple(map(int, row)) for row in mariadb.run("select k, n, total from keyless")]
+    tally.compare(f"seed {SEED}, keyless", found, map(tuple, final_state(lives.rows)))

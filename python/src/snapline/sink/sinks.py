@@ -77,8 +77,8 @@ class ExactlyOnce:
 
         Args:
             url: ``jdbc:postgresql://host/database``, for example; the driver's jar is the session's to have.
-            keys: columns by which a row replaces the one before, of PostgreSQL, SQLite, MySQL, MariaDB or H2; empty:
-                rows are appended.
+            keys: columns by which a row replaces the one before, of PostgreSQL, SQLite, MySQL, MariaDB or H2; null in
+                one of them is refused. Empty: rows are appended.
             markers_table: the table of the markers, ``snapline_markers`` by default; it is made if it is not there.
             options: options of the sink, of Spark's JDBC writer (``batchsize``, ``driver``), and of the database's
                 driver.

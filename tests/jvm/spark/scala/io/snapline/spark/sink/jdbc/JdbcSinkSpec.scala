@@ -161,6 +161,22 @@ class JdbcSinkSpec extends AnyFunSuite {
     }
   }
 
+  test("a null in a key is refused, for it would be one more row in each batch") {
+    val file = File.createTempFile("sink", ".db")
+    val to = settings("keys" -> "V", "batchsize" -> "1", "url" -> s"jdbc:sqlite:$file")
+    val (query1, target) = run(to)
+    val batch = query1.begin(target, 0, 2)
+    val refused = write(batch, 0, row(1, "a"), row(2, null)).failed.get
+    assert(refused.isInstanceOf[InvalidConfiguration] && !target.isTransient(refused))
+    assert(refused.getMessage.contains("null in the column v") && refused.getMessage.contains("coalesce()"))
+    assert(query(to, "SELECT count(*) FROM totals") == Seq("0"))
+    assert(query(to, "SELECT count(*) FROM snapline_markers") == Seq("0"))
+    // In other columns it is a value.
+    write(batch, 1, InternalRow(null, UTF8String.fromString("b"))).get
+    assert(query(to, "SELECT * FROM totals") == Seq("null b"))
+    file.delete()
+  }
+
   test("options that contradict each other are refused") {
     Seq(
       Seq("mode" -> "upsert"),

@@ -36,6 +36,11 @@ private[jdbc] final case class JdbcSettings(options: Map[String, String], keys: 
 
   def isMySql: Boolean = kind == "mysql" || kind == "mariadb"
 
+  /** Whether the database appends rows without a word where the table has no unique key. PostgreSQL and SQLite refuse
+    * the statement then, and H2 looks for a row by itself.
+    */
+  def needsUniqueKey: Boolean = upserts && isMySql
+
   /** Spark knows MariaDB by MySQL's name only. */
   def dialect: JdbcDialect = JdbcDialects.get(if (isMySql) "jdbc:mysql:" else url)
 

@@ -14,7 +14,7 @@ private[jdbc] final class JdbcTarget(val settings: JdbcSettings, schema: StructT
   // Made by the driver, in prepare.
   private var statement: String = _
 
-  @transient lazy val binder: RowBinder = new RowBinder(schema, settings.dialect)
+  @transient lazy val binder: RowBinder = new RowBinder(schema, KeyColumns.of(settings, schema), settings.dialect)
 
   def text: String = statement
 
@@ -43,12 +43,16 @@ private[jdbc] final class JdbcTarget(val settings: JdbcSettings, schema: StructT
   override def prepare(): Unit = onDriver { connection =>
     val tables = new SqlTables(settings, connection)
     if (!tables.exists(settings.table)) {
+      // Keys that do not fit are refused while there is no table.
+      WriteStatement.text(settings, schema, schema.fieldNames.toSeq): Unit
       tables.create(schema)
       connection.commit()
     }
     val there = tables.columns(settings.table)
+    val unique = if (settings.needsUniqueKey) Some(tables.uniqueKeys(settings.table)) else None
     connection.commit()
     statement = WriteStatement.text(settings, schema, there)
+    unique.foreach(KeyColumns.check(settings, schema, _))
   }
 
   override def forget(sink: SinkId, batch: Long, known: KnownMarkers): Unit = onDriver { connection =>

@@ -10,15 +10,26 @@ import org.apache.spark.sql.types._
 
 import io.snapline.error.InvalidConfiguration
 
-/** Hands the columns of rows to a statement, in their order. */
-private[jdbc] final class RowBinder(schema: StructType, dialect: JdbcDialect) {
+/** Hands the columns of rows to a statement, in their order.
+  *
+  * @param keys
+  *   columns in which null is refused
+  */
+private[jdbc] final class RowBinder(schema: StructType, keys: Seq[StructField], dialect: JdbcDialect) {
   private val setters = schema.fields.map(field => RowBinder.setter(field.dataType, dialect))
   private val nulls = schema.fields.map(field => JdbcUtils.getJdbcType(field.dataType, dialect).jdbcNullType)
+  private val isKey = schema.fields.map(field => keys.contains(field))
 
   def bind(statement: PreparedStatement, row: InternalRow): Unit = {
     var at = 0
     while (at < setters.length) {
-      if (row.isNullAt(at)) statement.setNull(at + 1, nulls(at)) else setters(at)(statement, row, at)
+      if (!row.isNullAt(at)) setters(at)(statement, row, at)
+      else if (!isKey(at)) statement.setNull(at + 1, nulls(at))
+      else throw new InvalidConfiguration(
+        s"A row has null in the column ${schema(at).name}, which is one of the ${JdbcSettings.Keys}: it would " +
+          "replace none, for in a database no null is the same as another.",
+        "leave such rows out with filter(), or give the column a value with coalesce()."
+      )
       at += 1
     }
   }

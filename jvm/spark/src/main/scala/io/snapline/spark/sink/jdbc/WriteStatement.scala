@@ -10,12 +10,7 @@ private[jdbc] object WriteStatement {
   /** @param there the table's columns */
   def text(settings: JdbcSettings, schema: StructType, there: Seq[String]): String = {
     val columns = schema.fieldNames.toSeq.map(column(settings, there, _))
-    val keys = settings.keys.map(column(settings, there, _))
-    val missing = settings.keys.filterNot(key => schema.fieldNames.exists(_.equalsIgnoreCase(key)))
-    if (missing.nonEmpty) throw new InvalidConfiguration(
-      s"${JdbcSettings.Keys} names ${missing.mkString(", ")}, which is no column of the query.",
-      s"name some of ${schema.fieldNames.mkString(", ")}."
-    )
+    val keys = KeyColumns.of(settings, schema).map(key => column(settings, there, key.name))
     val others = columns.diff(keys)
     val insert = s"INSERT INTO ${settings.table} (${list(columns)}) VALUES (${list(columns.map(_ => "?"))})"
     if (!settings.upserts) insert
