@@ -77,6 +77,33 @@ def test_each_output_has_a_sink_of_its_own(spark: SparkSession, tmp_path: Path) 
     assert sorted(rows_of(side.path)) == [(1, 0), (3, 0), (5, 0)]
 
 
+def test_two_sinks_of_one_name_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Of one database, the second one's rows would pass for those of the first."""
+    path, checkpoint = str(tmp_path / "ledger.db"), tmp_path / "checkpoint"
+    Ledger.made(path)
+    give(tmp_path / "input", "0", [(1, 1)])
+
+    def start(*names: str | None) -> None:
+        sinks = [snapline.write_batches(Ledger(path), name) for name in names]
+
+        def write(df: DataFrame, batch: int) -> None:
+            for sink in sinks:
+                sink(df, batch)
+
+        rows = stream(spark, tmp_path / "input").writeStream.option("checkpointLocation", str(checkpoint))
+        run(rows.foreachBatch(write))
+
+    for _ in range(2):
+        with pytest.raises(Exception, match=r"SNAPLINE-CONFIG.*a second time as Ledger"):
+            start(None, None)
+    assert sorted(rows_of(path)) == [(1, 1)]
+    start(None, "other")
+    assert sorted(rows_of(path)) == [(1, 1), (1, 1)]
+    first, second = (snapline.write_batches(Ledger(path)) for _ in range(2))
+    with pytest.raises(InvalidConfiguration, match="two outputs of one query are written as Ledger"):
+        snapline.each_output(first, {"odd": second})
+
+
 def test_outside_of_a_query_there_are_no_batches(spark: SparkSession, tmp_path: Path) -> None:
     write = snapline.write_batches(Ledger.made(str(tmp_path / "ledger.db")))
     with pytest.raises(InvalidConfiguration, match="no streaming query"):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from snapline.errors import IncompatibleState
 from snapline.folder.hadoop_files import HadoopFiles
 from snapline.java_api import is_connect
-from snapline.sink.batches import query_of
+from snapline.sink.named_writer import NamedWriter
+from snapline.sink.running_query import RunningQuery, query_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,23 +30,14 @@ class Once:
         the target skips a batch that it has: :meth:`delta_options`. A micro-batch that is skipped is computed all the
         same, for its state.
 
+        The function raises InvalidConfiguration for a batch that another one has written under the same name, and
+        IncompatibleState if a later batch has a marker.
+
         Args:
             write: gets the rows and the number of the micro-batch.
             name: tells apart the functions of a query.
         """
-
-        def once(df: DataFrame, batch: int) -> None:
-            files, folder = HadoopFiles(df.sparkSession, self._folder), f"{query_of(df)}/{name}"
-            written = [int(found) for found in files.list(folder) if found.isdigit()]
-            if written and max(written) >= batch:
-                df.write.format("noop").mode("overwrite").save()
-                return
-            write(df, batch)
-            files.write_new(f"{folder}/{batch}", b"")
-            for old in written:
-                files.delete(f"{folder}/{old}")
-
-        return once
+        return _Marked(self._folder, name, write)
 
     @staticmethod
     def delta_options(df: DataFrame, batch: int, name: str = "main") -> dict[str, str]:
@@ -53,6 +46,34 @@ class Once:
         Delta computes no batch that it skips. With state before it, persist and count the rows first.
         """
         return {"txnAppId": f"{query_of(df)}/{name}", "txnVersion": str(batch)}
+
+
+class _Marked(NamedWriter):
+    naming = "once(write, name)"
+
+    def __init__(self, folder: str, name: str, write: Write) -> None:
+        super().__init__(name, write, where=folder)
+        self._folder = folder
+        self._function = write
+
+    def _write(self, df: DataFrame, batch: int, query: RunningQuery) -> None:
+        files, folder = HadoopFiles(df.sparkSession, self._folder), f"{query.id}/{self.name}"
+        written = [int(found) for found in files.list(folder) if found.isdigit()]
+        newest = max(written, default=-1)
+        if newest > batch:
+            raise IncompatibleState(
+                f"{files.location}/{folder} has a marker of batch {newest}, and the checkpoint folder goes on with "
+                f"batch {batch}: it is older than the output.",
+                "put the newest state of the checkpoint folder back; or give another name to the function and to "
+                f"delta_options, and rows of batch {batch} and later ones may come twice.",
+            )
+        if newest == batch:
+            df.write.format("noop").mode("overwrite").save()
+            return
+        self._function(df, batch)
+        files.write_new(f"{folder}/{batch}", b"")
+        for old in written:
+            files.delete(f"{folder}/{old}")
 
 
 def once(session: SparkSession, folder: str) -> Once:

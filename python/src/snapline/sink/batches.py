@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from snapline.errors import InvalidConfiguration
 from snapline.sink.attempt import HASH, write_partition
+from snapline.sink.named_writer import NamedWriter
+from snapline.sink.running_query import RunningQuery
 from snapline.sink.transactional import SinkPartition, TransactionalSink
 
 if TYPE_CHECKING:
@@ -14,16 +16,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _RESULT = "rows long, is_there boolean"
-# Spark's own (StreamExecution).
-_QUERY = "sql.streaming.queryId"
 
 
 def write_batches(sink: TransactionalSink, name: str | None = None) -> Callable[[DataFrame, int], None]:
     """A function for ``foreachBatch``, or a sink of :func:`snapline.each_output`, that writes each row once.
 
+    It raises InvalidConfiguration for a batch that another sink has written under the same name.
+
     Args:
         sink: pickled with each micro-batch, and opened in each of its tasks that has rows.
-        name: tells apart the sinks of a query; None: the name of the sink's class.
+        name: tells apart the sinks of a query, wherever they write to; None: the name of the sink's class.
 
     Raises:
         InvalidConfiguration: the sink is none.
@@ -31,32 +33,27 @@ def write_batches(sink: TransactionalSink, name: str | None = None) -> Callable[
     if not isinstance(sink, TransactionalSink):
         what = "the class itself" if isinstance(sink, type) else "no TransactionalSink"
         raise InvalidConfiguration(f"{sink!r}, {what}.", "give an object of a subclass of snapline.TransactionalSink.")
-    own = name or type(sink).__name__
-
-    def write(df: DataFrame, batch: int) -> None:
-        _write(df, batch, f"{query_of(df)}/{own}", sink)
-
-    return write
+    return _Batches(sink, name or type(sink).__name__)
 
 
-def query_of(df: DataFrame) -> str:
-    """The id of the streaming query whose micro-batch this is.
+class _Batches(NamedWriter):
+    naming = "write_batches(sink, name)"
 
-    Raises:
-        InvalidConfiguration: it is no micro-batch.
-    """
-    found = df.sparkSession.sparkContext.getLocalProperty(_QUERY)
-    if not found:
-        raise InvalidConfiguration(
-            "the rows are of no streaming query, whose batches have numbers.", "use the sink in foreachBatch."
-        )
-    return str(found)
+    def __init__(self, sink: TransactionalSink, name: str) -> None:
+        super().__init__(name, sink)
+        self._sink = sink
+
+    def _write(self, df: DataFrame, batch: int, query: RunningQuery) -> None:
+        java: Any = df._jdf
+        partitions = int(java.queryExecution().toRdd().getNumPartitions())
+        # All partitions are run: each has state to commit.
+        frame = _with_hashes(df)
+        frame.mapInArrow(_task(self._sink, f"{query.id}/{self.name}", batch, partitions), _RESULT).collect()
 
 
-def _write(df: DataFrame, batch: int, name: str, sink: TransactionalSink) -> None:
-    java: Any = df._jdf
-    partitions = int(java.queryExecution().toRdd().getNumPartitions())
-
+def _task(
+    sink: TransactionalSink, name: str, batch: int, partitions: int
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
         from pyspark import TaskContext
@@ -67,8 +64,7 @@ def _write(df: DataFrame, batch: int, name: str, sink: TransactionalSink) -> Non
         rows, is_there = write_partition(sink, partition, partitions, chunks)
         yield pa.RecordBatch.from_pydict({"rows": [rows], "is_there": [is_there]})
 
-    # All partitions are run: each has state to commit.
-    _with_hashes(df).mapInArrow(write, _RESULT).collect()
+    return write
 
 
 def _with_hashes(df: DataFrame) -> DataFrame:

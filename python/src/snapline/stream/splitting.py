@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 
 from snapline.errors import InvalidConfiguration
 from snapline.functions.output_tag import OutputTag
+from snapline.sink.named_writer import check_names
 from snapline.stream.schema import SIDE_OUTPUT
 
 #: Takes the rows of one output of a micro-batch, and its number.
@@ -59,11 +60,13 @@ def each_output(
         sides: by its tag, gets those of a side output.
 
     Raises:
-        InvalidConfiguration: there is no sink; or, in the first micro-batch, no such side output.
+        InvalidConfiguration: there is no sink, or two have one name for their markers; or, in the first micro-batch,
+            there is no such side output.
     """
     by_tag = dict(sides or {})
     if main is None and not by_tag:
         raise InvalidConfiguration("each_output without a sink.", "give main=, or sides={tag: sink}.")
+    check_names([main, *by_tag.values()])
 
     def write(df: DataFrame, batch: int) -> None:
         outputs = [(side_output(df, tag), sink) for tag, sink in by_tag.items()]

@@ -95,5 +95,15 @@ object SessionInternals {
   def running(session: SparkSession, run: UUID): Option[StreamingQuery] =
     session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries.values.asScala.find(_.runId == run)
 
+  /** The id of a query's run, and its checkpoint folder, whichever session of the application started it. Empty: the
+    * query does not run.
+    */
+  def runOf(session: SparkSession, query: String): Array[String] = {
+    val active = session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries
+    Option(active.get(UUID.fromString(query))).fold(Array.empty[String]) { run =>
+      Array(run.runId.toString, run.resolvedCheckpointRoot)
+    }
+  }
+
   def internalRows(frame: DataFrame): RDD[InternalRow] = frame.asInstanceOf[classic.DataFrame].queryExecution.toRdd
 }
