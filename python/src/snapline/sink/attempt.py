@@ -67,8 +67,32 @@ def _write(
     return rows, is_there
 
 
+def newest_marker(sink: TransactionalSink, partition: SinkPartition) -> Marker | None:
+    """The partition's newest marker, which an attempt finds that writes nothing. Other attempts are fenced.
+
+    Raises:
+        IncompatibleState: the sink has a later batch.
+    """
+    try:
+        sink.open(partition)
+        try:
+            return _last(sink, partition)
+        finally:
+            sink.abort()
+    finally:
+        sink.close()
+
+
 def _look(sink: TransactionalSink, partition: SinkPartition) -> bool:
     """Whether the batch is there. If not, a transaction has begun."""
+    last = _last(sink, partition)
+    if last is not None and last.batch == partition.batch:
+        return True
+    sink.begin()
+    return False
+
+
+def _last(sink: TransactionalSink, partition: SinkPartition) -> Marker | None:
     last = sink.last_marker()
     if last is not None and last.batch > partition.batch:
         raise IncompatibleState(
@@ -77,10 +101,7 @@ def _look(sink: TransactionalSink, partition: SinkPartition) -> bool:
             "writes as this one.",
             "put the newest state of the checkpoint folder back, or stop the other query.",
         )
-    if last is not None and last.batch == partition.batch:
-        return True
-    sink.begin()
-    return False
+    return last
 
 
 def _check_same(sink: TransactionalSink, partition: SinkPartition, now: Marker) -> None:

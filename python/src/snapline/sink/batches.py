@@ -9,6 +9,7 @@ from snapline.errors import InvalidConfiguration
 from snapline.sink.attempt import HASH, write_partition
 from snapline.sink.named_writer import NamedWriter
 from snapline.sink.running_query import RunningQuery
+from snapline.sink.torn_batch import SinkBatch, begin_batch
 from snapline.sink.transactional import SinkPartition, TransactionalSink
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ _RESULT = "rows long, is_there boolean"
 def write_batches(sink: TransactionalSink, name: str | None = None) -> Callable[[DataFrame, int], None]:
     """A function for ``foreachBatch``, or a sink of :func:`snapline.each_output`, that writes each row once.
 
-    It raises InvalidConfiguration for a batch that another sink has written under the same name.
+    It raises InvalidConfiguration for a batch that another sink has written under the same name. It raises
+    IncompatibleState for a batch that the sink has in part, in another number of partitions.
 
     Args:
         sink: pickled with each micro-batch, and opened in each of its tasks that has rows.
@@ -46,22 +48,21 @@ class _Batches(NamedWriter):
     def _write(self, df: DataFrame, batch: int, query: RunningQuery) -> None:
         java: Any = df._jdf
         partitions = int(java.queryExecution().toRdd().getNumPartitions())
+        now = SinkBatch(query, self.name, batch, partitions)
+        begin_batch(df.sparkSession, self._sink, now)
         # All partitions are run: each has state to commit.
-        frame = _with_hashes(df)
-        frame.mapInArrow(_task(self._sink, f"{query.id}/{self.name}", batch, partitions), _RESULT).collect()
+        _with_hashes(df).mapInArrow(_task(self._sink, now), _RESULT).collect()
 
 
-def _task(
-    sink: TransactionalSink, name: str, batch: int, partitions: int
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _task(sink: TransactionalSink, batch: SinkBatch) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
         from pyspark import TaskContext
 
         task = TaskContext.get()
         assert task is not None
-        partition = SinkPartition(name, task.partitionId(), batch, task.attemptNumber())
-        rows, is_there = write_partition(sink, partition, partitions, chunks)
+        partition = SinkPartition(batch.sink, task.partitionId(), batch.number, task.attemptNumber())
+        rows, is_there = write_partition(sink, partition, batch.partitions, chunks)
         yield pa.RecordBatch.from_pydict({"rows": [rows], "is_there": [is_there]})
 
     return write

@@ -58,7 +58,8 @@ class TransactionalSink(ABC):
     Each task has a copy, pickled before the query starts. It calls :meth:`open`, :meth:`last_marker`, and, unless the
     marker is of this batch, :meth:`begin`, :meth:`write` for each chunk of rows, and :meth:`commit`; then
     :meth:`close`. A failure between them is followed by :meth:`abort` and :meth:`close`, or by nothing at all, if the
-    process dies.
+    process dies. If a micro-batch comes again with another number of partitions, tasks read the markers of those it had
+    first: :meth:`open`, :meth:`last_marker`, :meth:`abort` and :meth:`close`.
 
     The system has to keep two promises. Rows and marker are there together or not at all. After :meth:`last_marker` has
     returned no transaction that another attempt has open can commit: it is fenced, or it fails at its commit.

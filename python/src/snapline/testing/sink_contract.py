@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from snapline.sink.attempt import HASH, write_partition
+from snapline.sink.attempt import HASH, newest_marker, write_partition
 from snapline.sink.transactional import Marker, SinkPartition, TransactionalSink
 
 if TYPE_CHECKING:
@@ -119,14 +119,7 @@ class SinkContract(ABC):
         return write_partition(self.sink(), self._at(partition, batch, attempt), 1, _chunks(partition, batch))
 
     def _marker(self, partition: int, batch: int) -> Marker | None:
-        sink = self.sink()
-        sink.open(self._at(partition, batch))
-        try:
-            found = sink.last_marker()
-            sink.abort()
-            return found
-        finally:
-            sink.close()
+        return newest_marker(self.sink(), self._at(partition, batch))
 
     def _in_process_that_dies(self, at: int, partition: int) -> None:
         child = os.fork()
