@@ -15,7 +15,13 @@ FUNCTION = "transformWithStateInPySparkExec"
 
 
 def operator(
-    id: int, name: str = "dedupe", *, columns: str = "long", state: str = "default", uid: str | None = None
+    id: int,
+    name: str = "dedupe",
+    *,
+    columns: str = "long",
+    state: str = "default",
+    uid: str | None = None,
+    left_out: str | None = None,
 ) -> OperatorLayout:
     def struct(type: str) -> dict[str, Any]:
         fields = [{"name": f"c{id}", "type": type, "nullable": id % 2 == 0, "metadata": {}}]
@@ -29,13 +35,15 @@ def operator(
         "multi": False,
         "placement": {"kind": "hashed", "paths": [[0]]},
     }
-    described = {
+    described: dict[str, Any] = {
         "id": id,
         "name": name,
         "parallelism": 2,
         "schemaFiles": [f"state/{id}/_stateSchema/default/0_x"],
         "stores": [{"name": "default", "states": [family]}],
     }
+    if left_out is not None:
+        described["stores"][0]["states"].append({**family, "name": left_out, "leftOut": True})
     return parse_operator(described if uid is None else {**described, "uid": uid})
 
 
@@ -98,6 +106,13 @@ def test_a_function_with_other_columns() -> None:
     for other in (two, [operator(0, FUNCTION, state="m")]):
         with pytest.raises(IncompatibleState, match="no operator of the query has the state"):
             matched(old, other)
+
+
+def test_states_that_were_left_out_do_not_count() -> None:
+    old = [operator(0, FUNCTION, state="n", left_out="m"), operator(1, FUNCTION, state="n")]
+    assert matched(old, [operator(0, FUNCTION, state="n"), operator(1, FUNCTION, state="n")]) == {0: 0, 1: 1}
+    # One of them is taken back.
+    assert matched(old[:1], [operator(0, FUNCTION, state="m")]) == {0: 0}
 
 
 def test_a_map_that_cannot_be() -> None:

@@ -123,6 +123,15 @@ class NativeSavepointsSpec extends AnyFunSuite with WholeOnly with BeforeAndAfte
     assert(e.getMessage.contains("SNAPLINE-INCOMPATIBLE") && e.getMessage.contains("belongs to partition"))
   }
 
+  test("a state that the layout does not name is an error, and not lost") {
+    val fixture = new StateFixture(spark, 4)
+    val source = folder()
+    val version = fixture.fill(source, new Random(8))
+    val e = intercept[SparkException](fixture.restoreWithout("value", source, version, folder(), 8))
+    assert(e.getMessage.contains("SNAPLINE-INCOMPATIBLE") && e.getMessage.contains("entries of a state value"))
+    assert(e.getMessage.contains("delete_if_exists"))
+  }
+
   test("a damaged table file is an error where nothing stands in for it") {
     val fixture = new StateFixture(spark, 1)
     val source = folder()

@@ -16,7 +16,7 @@ class OperatorLayoutSpec extends AnyFunSuite {
       NoPrefixKeyStateEncoderSpec(key) -> Placement.Fixed("why")
     )
     val families = specs.zipWithIndex.map { case ((spec, placement), i) =>
-      FamilyLayout(s"f$i", key, new StructType().add("v", NullType), spec.json, i % 2 == 0, placement)
+      FamilyLayout(s"f$i", key, new StructType().add("v", NullType), spec.json, i % 2 == 0, placement, i == 3)
     }
     val operator =
       OperatorLayout(

@@ -131,11 +131,25 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
     Savepoints.write(spark, to, version, offsetMetadata, json, store.name, count, 2, tables.asJava): Unit
   }
 
-  def restoreNative(from: String, version: Long, to: String, count: Int, sourceVersion: Option[Long] = None): Unit = {
+  def restoreNative(from: String, version: Long, to: String, count: Int, sourceVersion: Option[Long] = None): Unit =
+    restoreAs(operatorJson, from, version, to, count, sourceVersion.getOrElse(version))
+
+  /** With a layout that does not name one of the states. */
+  def restoreWithout(state: String, from: String, version: Long, to: String, count: Int): Unit = {
+    val rest = store.copy(families = store.families.filter(_.name != state))
+    restoreAs(json(operator.copy(stores = Seq(rest))), from, version, to, count, version)
+  }
+
+  private def restoreAs(
+      layout: String,
+      from: String,
+      version: Long,
+      to: String,
+      count: Int,
+      sourceVersion: Long
+  ): Unit = {
     val plan =
-      s"""{"operators":[{"id":0,"partitions":$count,"layout":$operatorJson}],"stores":${stores(
-          sourceVersion.getOrElse(version)
-        )}}"""
+      s"""{"operators":[{"id":0,"partitions":$count,"layout":$layout}],"stores":${stores(sourceVersion)}}"""
     NativeSavepoints.restore(spark, from, to, version, offsetMetadata, plan): Unit
   }
 
@@ -145,7 +159,9 @@ private[savepoint] final class StateFixture(spark: SparkSession, partitions: Int
     .map(partition => s"""{"operator":0,"store":"default","partition":$partition,"version":$version}""")
     .mkString("[", ",", "]")
 
-  private def operatorJson: String = OperatorLayout.toJson(Seq(operator)).drop(1).dropRight(1)
+  private def operatorJson: String = json(operator)
+
+  private def json(layout: OperatorLayout): String = OperatorLayout.toJson(Seq(layout)).drop(1).dropRight(1)
 }
 
 private[savepoint] object StateFixture {

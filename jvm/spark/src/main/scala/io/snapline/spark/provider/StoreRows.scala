@@ -5,7 +5,7 @@ import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.streaming.state.snapline.{StateEncoders, StoreBase}
 import org.apache.spark.sql.types.StructType
 
-import io.snapline.state.RowCursor
+import io.snapline.state.{ColumnFamily, RowCursor}
 
 /** Rows of a store, read and written. Before each use the store must be open, its stamp this task's, and the state of
   * that name there.
@@ -143,7 +143,10 @@ private[provider] abstract class StoreRows(
     value
   }
 
-  override def allColumnFamilyNames: Set[String] = provider.state.backend.families.map(_.descriptor.name).toSet
+  override def allColumnFamilyNames: Set[String] = stored.map(_.descriptor.name).toSet
+
+  /** The states that the version has, declared or not. */
+  private[spark] def stored: Seq[ColumnFamily] = provider.state.backend.families
 
   // ---- writes
 

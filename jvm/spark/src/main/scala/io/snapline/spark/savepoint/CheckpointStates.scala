@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOpera
   SYMMETRIC_HASH_JOIN_EXEC_OP_NAME, TRANSFORM_WITH_STATE_OP_NAMES
 }
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.{
-  StateVariableType, TransformWithStateOperatorProperties
+  StateVariableType, TransformWithStateOperatorProperties, TransformWithStateVariableInfo
 }
 import org.apache.spark.sql.execution.streaming.state.snapline.{OperatorFiles, StateSchemas}
 import org.apache.spark.sql.internal.SQLConf
@@ -15,7 +15,9 @@ import io.snapline.error.IncompatibleState
 import io.snapline.spark.operator.state.{OperatorMark, OperatorUid, StateMigration}
 import org.apache.spark.sql.execution.streaming.state._
 
-/** Finds out, from the files Spark keeps beside the state, which states a checkpoint has. */
+/** Finds out, from the files Spark keeps beside the state, which states a checkpoint has. States that earlier versions
+  * of a function had are among them; [[LeftOutStates]] finds out which of these the stores still hold.
+  */
 private[savepoint] final class CheckpointStates(
     checkpoint: Path,
     batch: Long,
@@ -44,30 +46,8 @@ private[savepoint] final class CheckpointStates(
         TransformWithStateOperatorProperties.fromJson(v2.operatorPropertiesJson).stateVariables
       case _ => Nil
     }
-    val placements = new Placements(name, joinFormat, variables.map(v => v.stateName -> v.stateVariableType).toMap)
-    val lists = variables.filter(_.stateVariableType == StateVariableType.ListState).map(_.stateName).toSet
     val storesOf = OperatorFiles.stores(metadata)
-    val stores = storesOf.map { store =>
-      val schemas = StateSchemas.read(
-        StateStoreId(stateFolder.toString, id, StateStore.PARTITION_ID_TO_CHECK_SCHEMA, store.storeName),
-        schemaFiles(store, id).map(new Path(checkpoint, _)),
-        configuration
-      )
-      // transformWithState declares the default state and never uses it.
-      val used =
-        if (variables.isEmpty) schemas else schemas.filterNot(_.colFamilyName == StateStore.DEFAULT_COL_FAMILY_NAME)
-      val families = used.map { schema =>
-        FamilyLayout(
-          schema.colFamilyName,
-          schema.keySchema,
-          schema.valueSchema,
-          schema.keyStateEncoderSpec.getOrElse(encoder(store, schema)).json,
-          lists(schema.colFamilyName),
-          placements.of(store.storeName, schema.colFamilyName, schema.keySchema)
-        )
-      }
-      StoreLayout(store.storeName, families ++ schemaNumbers(families, schemas, placements, store.storeName))
-    }
+    val stores = storesOf.map(storeLayout(_, id, name, variables))
     val isSingle = stores.forall(_.families.forall(_.placement == Placement.First))
     val files = storesOf.flatMap(schemaFiles(_, id)).distinct
     // A function without a key may have a number of its own; Spark's operators record one that they do not always use.
@@ -78,7 +58,49 @@ private[savepoint] final class CheckpointStates(
     OperatorLayout(id, name, OperatorUid.of(metadata), partitions, files, stores)
   }
 
-  /** A keyed function whose schemas have changed notes in each partition which ones its values have. */
+  private def storeLayout(
+      store: StateStoreMetadata,
+      id: Long,
+      name: String,
+      variables: Seq[TransformWithStateVariableInfo]
+  ): StoreLayout = {
+    val byFile = StateSchemas.read(
+      StateStoreId(stateFolder.toString, id, StateStore.PARTITION_ID_TO_CHECK_SCHEMA, store.storeName),
+      schemaFiles(store, id).map(new Path(checkpoint, _)),
+      configuration
+    )
+    val newest = byFile.last
+    val declared = newest.map(_.colFamilyName).toSet
+    // A file has the states of one version of a function, and each version before may have had others.
+    val before =
+      if (!TRANSFORM_WITH_STATE_OP_NAMES.contains(name)) Nil
+      else byFile.init.reverse.flatten.distinctBy(_.colFamilyName).filterNot(schema => declared(schema.colFamilyName))
+    // The metadata has the kinds of the newest version's states only; a map is known by the schema of its own keys.
+    val kinds = variables.map(variable => variable.stateName -> variable.stateVariableType).toMap ++
+      before.filter(_.userKeyEncoderSchema.nonEmpty).map(_.colFamilyName -> StateVariableType.MapState)
+    val placements = new Placements(name, joinFormat, kinds)
+    val schemas = newest ++ before
+    // transformWithState declares the default state and never uses it.
+    val used =
+      if (variables.isEmpty) schemas else schemas.filterNot(_.colFamilyName == StateStore.DEFAULT_COL_FAMILY_NAME)
+    val lists = variables.filter(_.stateVariableType == StateVariableType.ListState).map(_.stateName).toSet
+    val families = used.map { schema =>
+      FamilyLayout(
+        schema.colFamilyName,
+        schema.keySchema,
+        schema.valueSchema,
+        schema.keyStateEncoderSpec.getOrElse(encoder(store, schema)).json,
+        lists(schema.colFamilyName),
+        placements.of(store.storeName, schema.colFamilyName, schema.keySchema),
+        leftOut = !declared(schema.colFamilyName)
+      )
+    }
+    StoreLayout(store.storeName, families ++ schemaNumbers(families, byFile.flatten, placements, store.storeName))
+  }
+
+  /** A keyed function whose schemas have changed notes in each partition which ones its values have. It keeps the notes
+    * on states that it leaves out or has deleted.
+    */
   private def schemaNumbers(
       families: Seq[FamilyLayout],
       schemas: Seq[StateStoreColFamilySchema],

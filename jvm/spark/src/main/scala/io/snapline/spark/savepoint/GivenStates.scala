@@ -84,7 +84,7 @@ private[savepoint] object GivenStates {
       encodings: Encodings
   ): Map[Int, Seq[GivenRows]] = {
     val position = UnsafeProjection.create(OperatorStateSpec.position)
-    val lists = families.collect { case family @ FamilyLayout(_, _, _, _, _, Placement.Dealt(union)) =>
+    val lists = families.collect { case family @ FamilyLayout(_, _, _, _, _, Placement.Dealt(union), _) =>
       family -> union
     }
     val dealt =

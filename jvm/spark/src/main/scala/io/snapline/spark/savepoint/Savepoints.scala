@@ -94,12 +94,23 @@ object Savepoints {
       family: FamilyLayout,
       uids: Map[Int, String]
   ): StateTable = {
+    val task = readTask(session, checkpoint, offsetMetadata, operator, store, uids)
+    val scan = new StateScan(task, family, version, uids, maxParallelism(session))
+    new StateTable(scan, operator, family, s"state ${store.nameOf(family)} of ${operator.title} in $checkpoint")
+  }
+
+  private[savepoint] def readTask(
+      session: SparkSession,
+      checkpoint: String,
+      offsetMetadata: String,
+      operator: OperatorLayout,
+      store: StoreLayout,
+      uids: Map[Int, String]
+  ): StoreTask = {
     val settings = SessionInternals.settingsOfBatch(session, offsetMetadata)
     // In checkpoint format 1 a provider takes whichever attempt is the latest; in format 2 it takes the one it is told.
     settings.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, if (uids.isEmpty) 1 else 2)
-    val task = storeTask(session, checkpoint, operator, store.name, settings)
-    val scan = new StateScan(task, family, version, uids, maxParallelism(session))
-    new StateTable(scan, operator, family, s"state ${store.nameOf(family)} of ${operator.title} in $checkpoint")
+    storeTask(session, checkpoint, operator, store.name, settings)
   }
 
   private def stateOf(operator: OperatorLayout, store: String, family: String): (StoreLayout, FamilyLayout) =

@@ -49,7 +49,7 @@ private[savepoint] final class StateFinder(session: SparkSession, checkpoint: St
     )
     val (offsets, commit) = (metadata.offsets, metadata.commit)
     val operators = operatorsOf(metadata.batch, offsets)
-    FoundState(
+    val found = FoundState(
       root.toString,
       metadata.batch,
       Some(metadata.checkpoint),
@@ -60,6 +60,7 @@ private[savepoint] final class StateFinder(session: SparkSession, checkpoint: St
       uids,
       operators
     )
+    LeftOutStates.settle(session, found)
   }
 
   private def newest(): FoundState = {
@@ -75,7 +76,9 @@ private[savepoint] final class StateFinder(session: SparkSession, checkpoint: St
     )
     val (offsets, commit) = (needed("offsets"), needed("commits"))
     val operators = operatorsOf(batch, offsets)
-    FoundState(root.toString, batch, None, next, offsets, commit, planned, committedUids(operators, commit), operators)
+    val uids = committedUids(operators, commit)
+    val found = FoundState(root.toString, batch, None, next, offsets, commit, planned, uids, operators)
+    LeftOutStates.settle(session, found)
   }
 
   private def operatorsOf(batch: Long, offsets: String): Seq[OperatorLayout] = {

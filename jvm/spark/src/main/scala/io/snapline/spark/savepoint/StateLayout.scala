@@ -12,6 +12,8 @@ import org.json4s.jackson.JsonMethods
   *   Spark's own description of the key's encoder
   * @param multi
   *   whether a key has a list of values
+  * @param leftOut
+  *   whether the operator has only had it before, and its newest version does not declare it
   */
 final case class FamilyLayout(
     name: String,
@@ -19,7 +21,8 @@ final case class FamilyLayout(
     value: StructType,
     encoder: String,
     multi: Boolean,
-    placement: Placement
+    placement: Placement,
+    leftOut: Boolean = false
 ) {
   def internal: Boolean = name.startsWith("$")
 
@@ -98,7 +101,8 @@ object OperatorLayout {
     "value" -> JsonMethods.parse(f.value.json),
     "encoder" -> JsonMethods.parse(f.encoder),
     "multi" -> JBool(f.multi),
-    "placement" -> placement(f.placement)
+    "placement" -> placement(f.placement),
+    "leftOut" -> (if (f.leftOut) JBool(true) else JNothing)
   )
 
   private def placement(p: Placement): JObject = p match {
@@ -137,7 +141,8 @@ object OperatorLayout {
       schema("value"),
       JsonMethods.compact(json \ "encoder"),
       (json \ "multi").extract[Boolean],
-      placement(json \ "placement")
+      placement(json \ "placement"),
+      json \ "leftOut" == JBool(true)
     )
   }
 

@@ -38,7 +38,7 @@ private[savepoint] final class StateLoad(task: StoreTask, version: Long, paralle
     */
   private def dealings(states: Seq[DataFrame]): Map[Int, Dealing] = {
     val lists = task.store.families.zip(states).zipWithIndex.collect {
-      case ((FamilyLayout(name, _, _, _, _, Placement.Dealt(union)), rows), number) => (name, union, rows, number)
+      case ((FamilyLayout(name, _, _, _, _, Placement.Dealt(union), _), rows), number) => (name, union, rows, number)
     }
     lists.sortBy(_._1).foldLeft((Map.empty[Int, Dealing], 0)) { case ((found, start), (_, union, rows, number)) =>
       val at = rows.schema.fieldIndex(StateColumns.Partition)

@@ -111,8 +111,8 @@ private[savepoint] final class StoreRescale(
     // An operator with several states declares the default one, and does not use it.
     case None if rows.keyCount == 0 => ()
     case None => throw new IncompatibleState(
-        s"Partition $from of ${share.operator.layout.title} has a state ${rows.descriptor.name}, which Spark's description of the operator does not name.",
-        "report it with the query's plan."
+        s"Partition $from of ${share.operator.layout.title} has entries of a state ${rows.descriptor.name}, which the description of the operator does not name.",
+        s"take the state back into the function, or delete it there (ctx.delete_if_exists(\"${rows.descriptor.name}\")), let a batch run, and do it again; if no version of the function had it, report it with the query's plan."
       )
   }
 }
