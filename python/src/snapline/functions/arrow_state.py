@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from snapline.errors import InvalidConfiguration
 from snapline.functions.context import EVENT, PROCESSING, no_event_time
+from snapline.functions.zoned import aware, converted
 from snapline.state.cursor import BEFORE_ALL, BatchTime
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class ArrowState:
         return self._seen(self._column(name, is_entries=False))
 
     def update(self, name: str, values: Any, *, changed: Any = None) -> None:
-        """Sets a value state: one value per key; null deletes.
+        """Sets a value state: one value per key; null deletes. Naive time stamps are in the session's time zone.
 
         Args:
             name: the state's name.
@@ -100,7 +101,10 @@ class ArrowState:
         return self._column(name, is_entries=True).slots
 
     def update_entries(self, name: str, values: Any, *, changed: Any = None) -> None:
-        """Sets the entries that the rows name: one value per entry; null removes."""
+        """Sets the entries that the rows name: one value per entry; null removes.
+
+        Naive time stamps are in the session's time zone.
+        """
         self._update(name, self._column(name, is_entries=True), values, changed)
 
     def register_event_time_timers(self, times: Any, *, key_index: Any = None) -> None:
@@ -178,10 +182,12 @@ class ArrowState:
 
 def _array(values: Any, kind: pa.DataType, what: str) -> pa.Array:
     try:
+        if isinstance(values, (list, tuple)) and pa.types.is_timestamp(kind) and kind.tz is not None:
+            values = aware(values, kind.tz)
         array = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
-        return array if array.type == kind else array.cast(kind)
+        return converted(array, kind)
     except pa.ArrowException as e:
         raise InvalidConfiguration(
             f"{what} is of type {kind}, and was given what is not ({e}).", "give an array of that type."

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from snapline.functions.arrow_state import ArrowState, StateColumn
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.time import zone_of
+from snapline.functions.zoned import to_zoned
 from snapline.state.cursor import NEVER, TtlClock
 from snapline.state.spec import StateSpec
 from snapline.state.ttl import StateVisibility, UpdateType
@@ -21,7 +22,6 @@ from snapline.worker.loops import Parts, RowLoop
 from snapline.worker.outputs import Outputs
 from snapline.worker.pieces import pieces
 from snapline.worker.timers import Timers
-from snapline.worker.zoned import to_zoned
 
 
 class ArrowLoop(RowLoop):

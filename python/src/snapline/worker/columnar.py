@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from snapline.functions.errors import FunctionFailed
 from snapline.functions.process import BatchType
-from snapline.worker.zoned import to_naive, to_zoned
+from snapline.functions.zoned import converted, to_naive
 
 
 def from_batch(batch: pa.RecordBatch, kind: BatchType) -> Any:
@@ -64,11 +64,7 @@ def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     if column.type == field.type:
         return column
     try:
-        if pa.types.is_timestamp(field.type) and field.type.tz and pa.types.is_timestamp(column.type):
-            if column.type.tz is None:
-                column = pa.chunked_array([to_zoned(chunk, field.type.tz) for chunk in column.chunks], field.type)
-            return column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(field.type)
-        return column.cast(field.type)
+        return pa.chunked_array([converted(chunk, field.type) for chunk in column.chunks], field.type)
     except pa.ArrowException as e:
         raise FunctionFailed(
             f"column {field.name} is of type {field.type}, and was given {column.type} ({e}).",

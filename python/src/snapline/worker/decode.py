@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from snapline.functions.time import zone_of
+from snapline.functions.zoned import micros_of
 from snapline.state.row import Row, row_maker
 from snapline.state.scalars import NAN
 from snapline.state.wall_clock import WallClock, repeated_key
-from snapline.worker.zoned import micros_of
 
 Decoder = Callable[[pa.Array], list[Any]]
 

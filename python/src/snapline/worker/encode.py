@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from snapline.functions.errors import FunctionFailed
 from snapline.functions.time import zone_of
+from snapline.functions.zoned import micros_of, times_of
 from snapline.state.row import by_position
 from snapline.state.wall_clock import EPOCH, WallClock
-from snapline.worker.zoned import micros_of, times_of
 
 Encoder = Callable[[Sequence[Any]], pa.Array]
 
