@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from snapline.state.ttl import StateTtlConfig, TtlTime
 
@@ -11,13 +13,27 @@ BEFORE_ALL = -(1 << 63)
 
 
 class Cursor:
-    """The slot of the current key, and the event time of the current row or the time of the timer, in ms."""
+    """The slot of the current key, and the event time of the current row or the time of the timer, in ms.
 
-    __slots__ = ("slot", "timestamp")
+    Attributes:
+        namespaced: the function's handles with namespaces, each of which holds its current one.
+    """
+
+    __slots__ = ("namespaced", "slot", "timestamp")
 
     def __init__(self) -> None:
         self.slot = -1
         self.timestamp: int | None = None
+        self.namespaced: list[Any] = []
+
+    def namespaces(self) -> list[Any]:
+        """The current namespaces, for code that goes on after other code."""
+        return [handle.namespace for handle in self.namespaced]
+
+    def set_namespaces(self, namespaces: Sequence[Any]) -> None:
+        """Puts namespaces back."""
+        for handle, namespace in zip(self.namespaced, namespaces, strict=True):
+            handle.namespace = namespace
 
 
 @dataclass

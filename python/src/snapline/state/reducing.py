@@ -82,7 +82,27 @@ class OwnedReducingState(ReducingState[T]):
         self._dirty[slot] = 1
 
 
-class ReducingStateOver(ReducingState[T]):
+class _Over:
+    """A handle over another one, whose namespaces are its own."""
+
+    __slots__ = ()
+    _inner: ValueState[Any]
+
+    @property
+    def namespace(self) -> Any:
+        """The current namespace."""
+        return _namespaced(self._inner).namespace
+
+    @namespace.setter
+    def namespace(self, namespace: Any) -> None:
+        _namespaced(self._inner).namespace = namespace
+
+    def set_current_namespace(self, namespace: Any) -> None:
+        """The namespace of all that follows, for this key."""
+        _namespaced(self._inner).set_current_namespace(namespace)
+
+
+class ReducingStateOver(_Over, ReducingState[T]):
     """The same over another handle: one with a time to live or with namespaces."""
 
     __slots__ = ("_copy", "_inner")
@@ -92,10 +112,6 @@ class ReducingStateOver(ReducingState[T]):
         self._reduce = reduce
         take, give = form.take, form.give or same
         self._copy: Change = lambda value: give(take(value))
-
-    def set_current_namespace(self, namespace: Any) -> None:
-        """The namespace of all that follows, for this key."""
-        _namespaced(self._inner).set_current_namespace(namespace)
 
     def get(self) -> T | None:
         return self._inner.value()
@@ -181,7 +197,7 @@ class OwnedAggregatingState(AggregatingState[In, Acc, Out]):
         self._dirty[slot] = 1
 
 
-class AggregatingStateOver(AggregatingState[In, Acc, Out]):
+class AggregatingStateOver(_Over, AggregatingState[In, Acc, Out]):
     """The same over another handle: one with a time to live or with namespaces."""
 
     __slots__ = ("_copy", "_inner")
@@ -191,10 +207,6 @@ class AggregatingStateOver(AggregatingState[In, Acc, Out]):
         self._function = function
         take, give = form.take, form.give or same
         self._copy: Change = lambda value: give(take(value))
-
-    def set_current_namespace(self, namespace: Any) -> None:
-        """The namespace of all that follows, for this key."""
-        _namespaced(self._inner).set_current_namespace(namespace)
 
     def get(self) -> Out | None:
         accumulator = self._inner.value()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Generator, Iterable
+from collections.abc import Coroutine, Generator, Iterable, Sequence
 from inspect import isasyncgenfunction, iscoroutinefunction
 from typing import Any
 
@@ -93,20 +93,33 @@ class AsyncElementLoop(ElementLoop):
     def _make_task(
         self, loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, Any], **options: Any
     ) -> asyncio.Task[Any]:
-        """A task that the function starts (gather, create_task) has the place of the row for which it does."""
+        """A task that the function starts (gather, create_task) has the place of the row for which it does.
+
+        As with context variables it begins with the namespaces of then, and those that it sets are its own.
+        """
         if self._current is not None:
             call = _OfKey(self, *self._current, call).run()
         return asyncio.Task(call, loop=loop, **options)
 
-    def enter(self, current: tuple[int, int | None] | None) -> None:
-        """The key of the code that runs until the next call; None: the loop's own."""
+    def namespaces(self) -> list[Any]:
+        """The namespaces of the code that runs."""
+        return self._cursor.namespaces()
+
+    def enter(self, current: tuple[int, int | None] | None, namespaces: Sequence[Any]) -> list[Any]:
+        """The key and namespaces of the code that runs until the next call; gives the namespaces of the code before.
+
+        A key of None is for the loop's own code.
+        """
+        before = self._cursor.namespaces()
+        self._cursor.set_namespaces(namespaces)
         self._current = current
         if current is not None:
             self._cursor.slot, self._cursor.timestamp = current
+        return before
 
 
 class _OfKey:
-    """A coroutine that finds the cursor at its row whenever it goes on."""
+    """A coroutine that finds the cursor at its row, and its own namespaces, whenever it goes on."""
 
     def __init__(
         self, owner: AsyncElementLoop, slot: int, timestamp: int | None, call: Coroutine[Any, Any, Any]
@@ -114,6 +127,7 @@ class _OfKey:
         self._owner = owner
         self._place = slot, timestamp
         self._call = call
+        self._namespaces = owner.namespaces()
 
     async def run(self) -> Any:
         """As a coroutine, which a task is made of."""
@@ -123,13 +137,13 @@ class _OfKey:
         owner, call = self._owner, self._call
         raised: BaseException | None = None
         while True:
-            owner.enter(self._place)
+            outside = owner.enter(self._place, self._namespaces)
             try:
                 waits_for = call.send(None) if raised is None else call.throw(raised)
             except StopIteration as end:
                 return end.value
             finally:
-                owner.enter(None)
+                self._namespaces = owner.enter(None, outside)
             try:
                 raised = yield waits_for
             except GeneratorExit:

@@ -47,7 +47,10 @@ class TaskContext(RuntimeContext):
     def _state(self, descriptor: StateDescriptor, kind: type[StateDescriptor]) -> Any:
         check_descriptor(descriptor, kind)
         state = self._declared(descriptor)
-        return make_handle(descriptor, state.spec, state.cache, self._cursor, self._time, self._zone)
+        handle = make_handle(descriptor, state.spec, state.cache, self._cursor, self._time, self._zone)
+        if vars(descriptor).get("namespace") is not None:
+            self._cursor.namespaced.append(handle)
+        return handle
 
     def _stored_map(self, descriptor: MapStateDescriptor[Any, Any], *, values: bool = False) -> StoredMap:
         state = self._declared(descriptor)
