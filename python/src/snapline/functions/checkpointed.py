@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from snapline.errors import InvalidConfiguration
 from snapline.state.broadcast import BroadcastState
 from snapline.state.descriptors import ListStateDescriptor, MapStateDescriptor, StateDescriptor
-from snapline.state.form import ANY, form_of, key_form
+from snapline.state.form import ANY, element_form, key_form
 from snapline.state.operator_list import OperatorListState
 from snapline.state.operator_spec import RAW_STATE, Distribution, OperatorStateSpec
 from snapline.state.python_types import K, T, V
@@ -74,7 +74,7 @@ class OperatorStateStore:
 
 def operator_handle(spec: OperatorStateSpec, zone: tzinfo | None) -> OperatorHandle:
     """An empty state; time stamps are naive in the zone."""
-    value = form_of(spec.value, zone, f"the value of state {spec.name}", pickled=spec.pickled)
+    value = element_form(spec.value, zone, f"the value of state {spec.name}", pickled=spec.pickled)
     if spec.distribution is not Distribution.BROADCAST:
         return OperatorListState(value)
     return BroadcastState(ANY if spec.key is None else key_form(spec.key, zone, f"the key of state {spec.name}"), value)

@@ -28,7 +28,7 @@ class Form:
 
     Attributes:
         exact: values of this very type are kept as they are.
-        take: makes the kept value of one that a call was given; None stays None.
+        take: makes the kept value of one that a call was given; None stays None, or is refused.
         give: makes the value that is handed out; None: a kept value cannot be changed, and is handed out itself.
         own: makes a value that a function may change, and that ``keep`` keeps.
         keep: makes the kept value of one that a function has changed.
@@ -51,7 +51,9 @@ def same(value: Any) -> Any:
 ANY = Form(Never, same)
 
 
-def form_of(kind: t.DataType, zone: tzinfo | None, what: str, *, pickled: bool = False) -> Form:
+def form_of(
+    kind: t.DataType, zone: tzinfo | None, what: str, *, pickled: bool = False, takes_none: bool = True
+) -> Form:
     """The form of a state's values; ``what`` they are is in the error about one that does not fit.
 
     Raises:
@@ -60,10 +62,18 @@ def form_of(kind: t.DataType, zone: tzinfo | None, what: str, *, pickled: bool =
     if pickled:
         return Form(Never, *pickled_form_parts())
     form = _form(kind, zone, False)
-    take = _named(_unless_none(kind, zone, False) or form.take, what, kind)
+    take = _named(_unless_none(kind, zone, False) or form.take, what, kind, takes_none)
     if form.give is None:
         return Form(form.exact, take)
     return Form(form.exact, take, form.give, same, take, same)
+
+
+def element_form(kind: t.DataType, zone: tzinfo | None, what: str, *, pickled: bool = False) -> Form:
+    """The form of what a list, a map or an operator state holds. It may be None, unless it is a struct.
+
+    A store keeps the fields of a struct: one that is None would come back as a row of Nones. Spark's layout is so.
+    """
+    return form_of(kind, zone, what, pickled=pickled, takes_none=not isinstance(kind, t.StructType))
 
 
 def key_form(kind: t.DataType, zone: tzinfo | None, what: str) -> Form:
@@ -78,10 +88,15 @@ def _unless_none(kind: t.DataType, zone: tzinfo | None, is_key: bool) -> Change 
     return None if found is None else found[1]
 
 
-def _named(take: Change, what: str, kind: t.DataType) -> Change:
+def _named(take: Change, what: str, kind: t.DataType, takes_none: bool = True) -> Change:
     def take_named(value: Any) -> Any:
         if value is None:
-            return None
+            if takes_none:
+                return None
+            raise TypeError(
+                f"{what} is of type {kind.simpleString()}, and was given None, which would come back as a row of "
+                "Nones: leave it out, remove what there is, or let a field of the struct say that there is nothing"
+            )
         try:
             return take(value)
         except _WRONG as e:

@@ -15,7 +15,7 @@ from snapline.state.descriptors import (
     ValueStateDescriptor,
 )
 from snapline.state.folding_descriptors import AggregatingStateDescriptor, ReducingStateDescriptor
-from snapline.state.form import ANY, Form, form_of, key_form
+from snapline.state.form import ANY, Form, element_form, form_of, key_form
 from snapline.state.list import ListState, TtlListState
 from snapline.state.list_cache import ListCache, TtlListCache
 from snapline.state.map import MapState, TtlMapState
@@ -52,9 +52,11 @@ def make_handle(
     descriptor: StateDescriptor, spec: StateSpec, cache: Cache, cursor: Cursor, time: BatchTime, zone: tzinfo | None
 ) -> Any:
     """The handle of the kind that the descriptor asks for, over that cache; time stamps are naive in the zone."""
-    value = form_of(spec.value, zone, f"the value of state {spec.name}", pickled=spec.pickled)
+    what = f"the value of state {spec.name}"
+    value = form_of(spec.value, zone, what, pickled=spec.pickled)
     key = ANY if spec.key is None else key_form(spec.key, zone, f"the key of state {spec.name}")
-    physical = _physical(spec, cache, cursor, time, key, value)
+    stored = value if spec.kind == "value" else element_form(spec.value, zone, what, pickled=spec.pickled)
+    physical = _physical(spec, cache, cursor, time, key, stored)
     # The fast kinds work on the cache itself, and know of nothing but values.
     is_fast = spec.kind == "value" and spec.ttl is None
     if isinstance(descriptor, ReducingStateDescriptor):
@@ -83,7 +85,7 @@ def make_handle(
 
 def stored_map(spec: StateSpec, cache: Cache, cursor: Cursor, zone: tzinfo | None, values: bool) -> StoredMap:
     """A map whose keys are given in the form of the store, and with ``values`` its values too."""
-    value = form_of(spec.value, zone, f"the value of state {spec.name}", pickled=spec.pickled)
+    value = element_form(spec.value, zone, f"the value of state {spec.name}", pickled=spec.pickled)
     if values:
         value = Form(ANY.exact, ANY.take, value.give)
     return StoredMap(_of(cache, MapCache), cursor, value)

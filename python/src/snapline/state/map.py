@@ -16,7 +16,7 @@ V = TypeVar("V")
 
 
 class MapState(Generic[K, V]):
-    """A map per key, used like a dict or with Flink's names. A value may be None.
+    """A map per key, used like a dict or with Flink's names. A value may be None, unless it is a struct.
 
     Keys are those of the store: what a call is given for one is brought into the form that ``keys()`` has.
     """
