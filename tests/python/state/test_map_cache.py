@@ -18,6 +18,7 @@ class Source:
     def __init__(self, stored: dict[Any, Any], page: int = 10) -> None:
         self.stored, self.page = stored, page
         self.asked: list[Any] = []
+        self.epoch = 0
 
     def entries(self, slot: int, keys: Sequence[Any]) -> list[Entry]:
         self.asked.append(list(keys))
@@ -28,6 +29,9 @@ class Source:
         entries = [Entry(key, value, None) for key, value in self.stored.items()]
         for start in range(0, len(entries), self.page):
             yield entries[start : start + self.page], start + self.page < len(entries)
+
+    def too_late(self) -> Exception:
+        return RuntimeError("too late")
 
 
 def state(source: Source) -> tuple[MapCache, MapState[Any, Any]]:
@@ -82,6 +86,50 @@ def test_a_map_may_be_changed_while_one_goes_through_it(page: int) -> None:
         entries.remove(3)
     assert seen == [(0, 0), (1, 1), (2, 2)]
     assert dict(entries.items()) == {0: 0, 1: 1, 2: 2}
+
+
+@pytest.mark.parametrize("page", [1, 2, 10])
+def test_a_reader_brings_nothing_back_that_was_cleared(page: int) -> None:
+    cache, entries = state(Source({key: key for key in range(4)}, page))
+    reader = entries.items()
+    begun = entries.keys()
+    next(begun)
+    entries.clear()
+    entries.put(7, "new")
+    assert list(reader) == list(begun) == []
+    assert (entries.get(1, "none"), dict(entries.items())) == ("none", {7: "new"})
+    changes = cache.changes()
+    assert changes is not None
+    assert (changes.ops, changes.keys) == ([2, 0], [None, 7])
+
+
+@pytest.mark.parametrize("page", [1, 2, 10])
+def test_readers_do_not_disturb_each_other(page: int) -> None:
+    _, entries = state(Source({key: key for key in range(4)}, page))
+    entries.put(2, "new")
+    entries.remove(3)
+    readers = [entries.items() for _ in range(3)]
+    next(readers[2])
+    entries.put(3, "again")
+    entries.put(9, "more")
+    assert dict(readers[1]) == dict(readers[0]) == {0: 0, 1: 1, 2: "new"}
+    assert len(dict(readers[2])) == 2
+
+
+@pytest.mark.parametrize("page", [1, 2, 10])
+@pytest.mark.parametrize("taken", [0, 1])
+def test_a_reader_ends_with_its_epoch(page: int, taken: int) -> None:
+    source = Source({key: key for key in range(4)}, page)
+    cache, entries = state(source)
+    entries.put(5, 5)
+    reader = entries.items()
+    for _ in range(taken):
+        next(reader)
+    source.epoch += 1
+    cache.reset()
+    cache.begin(1, False)
+    with pytest.raises(RuntimeError, match="too late"):
+        list(reader)
 
 
 def test_missing_keys_raise_as_those_of_a_dict() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,15 +143,19 @@ class ModelMap:
         value, expiry = self._mine().get(key, (ABSENT, None))
         return value is not ABSENT and (self.ttl.shows_expired or not self.ttl.is_expired(expiry))
 
-    def items(self) -> list[tuple[Any, Any]]:
-        seen = []
-        for key, (value, expiry) in list(self._mine().items()):
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        return self._still_there(list(self._mine()))
+
+    def _still_there(self, keys: list[Any]) -> Iterator[tuple[Any, Any]]:
+        for key in keys:
+            value, expiry = self._mine().get(key, (ABSENT, None))
+            if value is ABSENT:
+                continue
             is_expired = self.ttl.is_expired(expiry)
-            if not is_expired or self.ttl.shows_expired:
-                seen.append((key, value))
             if not is_expired and self.ttl.refreshes:
                 self.put(key, value)
-        return seen
+            if not is_expired or self.ttl.shows_expired:
+                yield key, value
 
     def clear(self) -> None:
         self._mine().clear()

@@ -52,6 +52,7 @@ VALUE_OPS = ("value", "update", "clear")
 REDUCING_OPS = ("get", "add", "clear")
 LIST_OPS = ("get", "add", "add_all", "update_list", "clear")
 MAP_OPS = ("get_entry", "put", "put_none", "remove", "contains", "items", "clear")
+READER_OPS = ("begin", "next", "next_newest", "rest", "rest_newest", "leave")
 TIMER_OPS = ("event", "processing", "delete_event", "delete_processing")
 
 OPS = [
@@ -61,8 +62,57 @@ OPS = [
 ] + [("timers", op) for op in TIMER_OPS]
 
 
+#: What a row may do between the steps of its readers, by the kind of the state.
+STEPS = {"lis": (*READER_OPS, *LIST_OPS), "map": (*READER_OPS, *MAP_OPS)}
+
+
+class Reader:
+    """An iterator over a list or a map. The entries of a map come in no order, so that the first one may be any."""
+
+    def __init__(self, state: Any, name: str) -> None:
+        self._is_map = name.startswith("map")
+        # Reading refreshes: another first entry would leave another state.
+        self._is_whole = name == "map_read_named"
+        self._left = iter(state.items() if self._is_map else state.get())
+        self._has_begun = False
+
+    def next(self) -> Any:
+        if self._is_whole:
+            return None
+        self._has_begun = True
+        found = next(self._left, None)
+        return None if self._is_map else found
+
+    def rest(self) -> Any:
+        found = list(self._left)
+        if not self._is_map:
+            return found
+        return None if self._has_begun else sorted(found, key=lambda item: item[0])
+
+
+def read_between(states: Any, timers: Any, name: str, steps: list[str], e: int, n: int) -> list[Any]:
+    """Readers that are begun, go on and are left, the oldest or the newest first, between other operations."""
+    readers: list[Reader] = []
+    seen: list[Any] = []
+    for at, step in enumerate(steps):
+        newest = -1 if step.endswith("_newest") else 0
+        if step == "begin":
+            readers.append(Reader(getattr(states, name), name))
+        elif step not in READER_OPS:
+            seen.append(perform(states, timers, name, step, e, n + at))
+        elif readers and step == "leave":
+            readers.pop()
+        elif readers and step.startswith("next"):
+            seen.append(readers[newest].next())
+        elif readers:
+            seen.append(readers.pop(newest).rest())
+    return [*seen, *(reader.rest() for reader in readers)]
+
+
 def perform(states: Any, timers: Any, name: str, op: str, e: int, n: int) -> Any:
-    """One operation; what it gives, in a form that compares."""
+    """One operation, or several that begin with a reader; what it gives, in a form that compares."""
+    if op.startswith("begin"):
+        return read_between(states, timers, name, op.split(), e, n)
     entry = (e + n) % 2  # not always the one that the row names
     state: Any = getattr(states, name, None)
     actions: dict[str, Callable[[], Any]] = {

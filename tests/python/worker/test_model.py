@@ -15,11 +15,17 @@ from snapline.testing import Bounds, KeyedTestHarness
 from snapline.testing.links import InProcessLink
 
 from .model import ModelList, ModelMap, ModelTimers, ModelValue, Place, Ttl
-from .script import DESCRIPTORS, OPS, Script, fired, perform
+from .script import DESCRIPTORS, OPS, STEPS, Script, fired, perform
 from .socket_link import SocketLink
 
 KEYS = ["a", "b", "c"]
 SCHEMA = "k string, e long, n long, name string, op string, t timestamp"
+
+
+def readers(name: str) -> st.SearchStrategy[tuple[str, str]]:
+    """An operation of several steps, with readers that are not read at once."""
+    steps = st.lists(st.sampled_from(STEPS[name[:3]]), max_size=8)
+    return steps.map(lambda each: (name, " ".join(["begin", *each])))
 
 
 @st.composite
@@ -27,6 +33,9 @@ def batches(draw: Any, name: str) -> list[Any]:
     """Micro-batches: rows, and how far watermark and time go on before them. Few states each, so that they meet."""
     focus = [name, *draw(st.lists(st.sampled_from([*DESCRIPTORS, "timers"]), max_size=1))]
     ops = st.sampled_from([each for each in OPS if each[0] in focus])
+    read = [each for each in focus if each[:3] in STEPS]
+    if read:
+        ops |= st.sampled_from(read).flatmap(readers)
     rows = st.tuples(st.sampled_from(KEYS), st.integers(0, 1), st.integers(0, 20), ops)
     batch = st.tuples(st.lists(rows, max_size=20), st.integers(0, 12), st.integers(0, 12))
     return draw(st.lists(batch, min_size=1, max_size=5))  # type: ignore[no-any-return]

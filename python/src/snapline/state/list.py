@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from snapline.state.cursor import Cursor, TtlClock
 from snapline.state.form import Form
 from snapline.state.list_cache import APPENDED, ListCache, TtlListCache
+from snapline.state.source import Entry
 from snapline.state.ttl import StateTtlConfig, StateVisibility, UpdateType
 
 T = TypeVar("T")
@@ -26,7 +27,10 @@ class ListState(Generic[T]):
         self._dirty = cache.dirty
 
     def get(self) -> Iterable[T]:
-        """The elements: a copy, or page by page if the list was too long to be sent ahead."""
+        """The elements as they are now: a copy, or page by page if the list was too long to be sent ahead.
+
+        The pages are read within the call of the function: an error says so if they are asked for later.
+        """
         slot = self._cursor.slot
         if self._cache.is_here[slot]:
             return self._given(self._values[slot])
@@ -41,8 +45,11 @@ class ListState(Generic[T]):
         return [value if type(value) is exact else take(value) for value in values]
 
     def _stream(self, slot: int) -> Iterator[T]:
-        added = self._values[slot].copy()
-        for page in self._cache.pages(slot):
+        # A generator copies nothing before it is asked for an element: by then the list may have been changed.
+        return self._in_pages(self._cache.pages(slot), self._values[slot].copy())
+
+    def _in_pages(self, pages: Iterator[list[Entry]], added: list[Any]) -> Iterator[T]:
+        for page in pages:
             yield from self._given([entry.value for entry in page])
         yield from self._given(added)
 
@@ -105,13 +112,12 @@ class TtlListState(ListState[T]):
         return seen
 
     def _stream(self, slot: int) -> Iterator[T]:
-        now = self._clock.now
-        added = self._values[slot].copy()  # of this micro-batch: none has expired
-        for page in self._cache.pages(slot):
-            yield from self._given(
-                [each.value for each in page if self._shows_expired or each.expiry is None or each.expiry > now]
-            )
-        yield from self._given(added)
+        pages = self._live(self._cache.pages(slot), self._clock.now)
+        return self._in_pages(pages, self._values[slot].copy())  # of this micro-batch: none has expired
+
+    def _live(self, pages: Iterator[list[Entry]], now: int) -> Iterator[list[Entry]]:
+        for page in pages:
+            yield [each for each in page if self._shows_expired or each.expiry is None or each.expiry > now]
 
     def add(self, value: T) -> None:
         super().add(value)

@@ -52,11 +52,17 @@ class ListCache:
             self.is_here[slot] = 0
 
     def pages(self, slot: int) -> Iterator[list[Entry]]:
-        """The stored elements of a list that was not sent. One of a single page is kept from then on."""
-        scan = self._source.scan(slot)
+        """The stored elements of a list that was not sent. One of a single page is kept from then on.
+
+        The epoch is that of the call; nothing is fetched before the first page is asked for.
+        """
+        return self._pages(slot, self._source.scan(slot))
+
+    def _pages(self, slot: int, scan: Iterator[tuple[list[Entry], bool]]) -> Iterator[list[Entry]]:
         try:
             for number, (page, more) in enumerate(scan):
-                if number == 0 and not more:
+                # Since the call another reader may have kept it, or the list may have been replaced.
+                if number == 0 and not more and not self.is_here[slot]:
                     self._keep(slot, page)
                 yield page
         finally:

@@ -102,9 +102,10 @@ class MapState(Generic[K, V]):
         return self._has(self._cursor.slot, self._key(key))
 
     def items(self) -> Iterator[tuple[K, V | None]]:
-        """All entries, in no order; of a map that was not sent ahead page by page.
+        """All entries that there are now, in no order; of a map that was not sent ahead page by page.
 
-        An entry that is removed meanwhile is not shown, and one that is put may not be.
+        An entry that is removed meanwhile is not shown, and one that is put may not be. The pages are read within the
+        call of the function: an error says so if they are asked for later.
         """
         slot, give = self._cursor.slot, self._give
         if not self._cache.is_whole[slot]:

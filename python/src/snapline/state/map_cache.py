@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from snapline.state.source import Changes, Entry, StateSource, needs_index
@@ -90,22 +90,32 @@ class MapCache:
         self.entries[slot][entry.key] = entry.value
 
     def all_of(self, slot: int) -> Iterator[Entry]:
-        """The entries that a whole map has when this begins, without those removed before it is their turn."""
-        entries = self.entries[slot]
-        return (self._entry(slot, key) for key in list(entries) if key in entries)
+        """The entries that a whole map has at the call, without those removed before it is their turn."""
+        return self._still_there(slot, list(self.entries[slot]), self._source.epoch)
 
     def stream(self, slot: int) -> Iterator[Entry]:
-        """All entries of a map that is not whole: the stored ones as they come, then what was put before it began.
+        """The same of a map that is not whole: the stored entries as they come, then those put before the call.
 
         A map of a single page is kept, and is whole from then on.
         """
+        # A generator would take note of the changes when it is asked for an entry, and not at the call.
         own = set(self.changed[slot] or ())
-        scan = self._source.scan(slot)
+        put = [key for key in own if key in self.entries[slot]]
+        epoch = self._source.epoch
+        stored = self._stored_but(slot, own, self._source.scan(slot), epoch)
+        return chain(stored, self._still_there(slot, put, epoch))
+
+    def _stored_but(
+        self, slot: int, own: set[Any], scan: Iterator[tuple[list[Entry], bool]], epoch: int
+    ) -> Iterator[Entry]:
+        """The stored entries, without those of these keys and those removed before it is their turn."""
         try:
             for number, (page, more) in enumerate(scan):
-                if number == 0 and not more:
+                # Since the call another reader may have kept it, or the map may have been cleared.
+                if number == 0 and not more and not self.is_whole[slot]:
                     self._keep(slot, page)
                 for entry in page:
+                    self._check(epoch)
                     if entry.key in own:
                         continue
                     if entry.key in self.entries[slot]:
@@ -114,9 +124,17 @@ class MapCache:
                         yield entry
         finally:
             scan.close()  # type: ignore[attr-defined]
-        for key in own:
+
+    def _still_there(self, slot: int, keys: Sequence[Any], epoch: int) -> Iterator[Entry]:
+        for key in keys:
+            self._check(epoch)
             if key in self.entries[slot]:
                 yield self._entry(slot, key)
+
+    def _check(self, epoch: int) -> None:
+        """Raises if the slots are of other keys by now."""
+        if epoch != self._source.epoch:
+            raise self._source.too_late()
 
     def _entry(self, slot: int, key: Any) -> Entry:
         return Entry(key, self.entries[slot][key], None)

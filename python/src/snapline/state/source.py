@@ -15,13 +15,25 @@ class Entry(NamedTuple):
 
 
 class StateSource(Protocol):
-    """Reads one state of the store as of the beginning of the epoch."""
+    """Reads one state of the store as of the beginning of the epoch.
+
+    Attributes:
+        epoch: the number of the epoch. A slot is of one epoch, and another key has its number in the next.
+    """
+
+    epoch: int
 
     def entries(self, slot: int, keys: Sequence[Any]) -> list[Entry]:
         """Those of these entries of a map that exist."""
 
     def scan(self, slot: int) -> Iterator[tuple[list[Entry], bool]]:
-        """All of a list or map in pages, and whether there are more. Closing the iterator ends the scan."""
+        """All of a list or map in pages, and whether there are more. Closing the iterator ends the scan.
+
+        The iterator belongs to the epoch of the call: it raises when a page is asked for after that.
+        """
+
+    def too_late(self) -> Exception:
+        """The error of an iteration that goes on after its epoch."""
 
 
 def needs_index(expiry: int | None, stored: int | None) -> bool:

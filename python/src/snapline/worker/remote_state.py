@@ -50,6 +50,7 @@ class RemoteState:
         self.spec = spec
         self._transport = transport
         self._requests = requests
+        self.epoch = 0
         self._open_scans: set[int] = set()
         self._state = schemas[STATE_PART + index]
         self._changes = schemas[CHANGES_PART + index]
@@ -124,6 +125,11 @@ class RemoteState:
         return max(1, min(_MAX_ROWS, self._most_bytes // average_weight(values)))
 
     def scan(self, slot: int) -> Iterator[tuple[list[Entry], bool]]:
+        return self._pages(slot, self.epoch)
+
+    def _pages(self, slot: int, epoch: int) -> Iterator[tuple[list[Entry], bool]]:
+        # The first page is asked for when the function begins to iterate, which may be late, too.
+        self._check(epoch)
         request = next(self._requests)
         meta = {"request": request, "state": self.index, "slot": slot, "what": "scan"}
         frame = self._transport.fetch(meta, [])
@@ -131,16 +137,22 @@ class RemoteState:
         try:
             while frame.meta["more"]:
                 yield self._entries_of(frame), True
-                if request not in self._open_scans:
-                    raise FunctionFailed(
-                        f"an iteration over state {self.spec.name} went on after its micro-batch or part of one.",
-                        "iterate within the call that began to.",
-                    )
+                self._check(epoch)
                 frame = self._transport.fetch({**meta, "next": True}, [])
             self._open_scans.discard(request)
             yield self._entries_of(frame), False
         finally:
             self._close_scan(meta)
+
+    def _check(self, epoch: int) -> None:
+        if epoch != self.epoch:
+            raise self.too_late()
+
+    def too_late(self) -> Exception:
+        return FunctionFailed(
+            f"an iteration over state {self.spec.name} went on after its micro-batch or part of one.",
+            "iterate within the call that began to.",
+        )
 
     def _close_scan(self, meta: dict[str, Any]) -> None:
         if meta["request"] in self._open_scans:
@@ -159,6 +171,7 @@ class RemoteState:
 
     def flush(self) -> Iterator[tuple[int, pa.Buffer]]:
         """Parts with what the epoch changed; then the cache is empty."""
+        self.epoch += 1
         for request in sorted(self._open_scans):
             self._close_scan({"request": request, "state": self.index, "what": "scan"})
         changes = self.cache.changes()
