@@ -133,6 +133,53 @@ def test_sessions_of_processing_time_end_by_themselves() -> None:
         assert harness.num_timers() == 0
 
 
+def test_sessions_of_processing_time_go_by_the_clock_of_a_live_micro_batch() -> None:
+    with values_of(lambda stream: stream.window(ProcessingTimeSessionWindows.with_gap(10))) as harness:
+        with harness.live() as batch:
+            assert batch.process(*rows(("a", 1, 0))) == []
+            assert batch.advance_processing_time(at(8)) == []
+            assert batch.process(*rows(("a", 2, 0))) == []
+            assert batch.advance_processing_time(at(10)) == []
+            assert batch.advance_processing_time(at(17)) == [("a", 0, 18, [1, 2])]
+            assert batch.process(*rows(("a", 3, 0))) == []
+            assert batch.advance_processing_time(at(20)) == []
+            assert batch.process(*rows(("a", 4, 0), ("b", 5, 0))) == []
+            assert batch.advance_processing_time(at(29)) == [("a", 17, 30, [3, 4]), ("b", 20, 30, [5])]
+        assert harness.num_timers() == 0
+
+
+class Every(Trigger):
+    """Fires ten ms after each row, and every ten ms from then on."""
+
+    def on_element(self, element: Any, timestamp: Any, window: Any, ctx: Any) -> TriggerResult:
+        ctx.register_processing_time_timer(ctx.get_current_processing_time() + 10)
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+        assert ctx.get_current_processing_time() >= time
+        ctx.register_processing_time_timer(time + 10)
+        return TriggerResult.FIRE
+
+    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+        raise AssertionError("it sets no such timer")
+
+    def clear(self, window: Any, ctx: Any) -> None:
+        pass
+
+
+def test_a_trigger_reads_the_clock_of_a_live_micro_batch() -> None:
+    with (
+        values_of(lambda stream: stream.window(GlobalWindows.create()).trigger(Every())) as harness,
+        harness.live() as batch,
+    ):
+        batch.process(*rows(("a", 1, 0)))
+        assert batch.advance_processing_time(at(7)) == []
+        batch.process(*rows(("b", 2, 0)))
+        assert batch.advance_processing_time(at(10)) == [("a", None, None, [1])]
+        assert batch.advance_processing_time(at(17)) == [("b", None, None, [2])]
+        assert batch.advance_processing_time(at(20)) == [("a", None, None, [1])]
+
+
 def test_a_clock_that_passes_many_intervals_at_once_fires_each() -> None:
     windows = lambda stream: stream.window(TumblingProcessingTimeWindows.of(100)).trigger(  # noqa: E731
         ContinuousProcessingTimeTrigger.of(10)

@@ -111,7 +111,10 @@ class TimerService:
         self._zone = zone
 
     def current_processing_time(self) -> int:
-        """The time of the micro-batch, in ms: the same for all its rows, and again when it is run again."""
+        """The time of the micro-batch, in ms: the same for all its rows, and again when it is run again.
+
+        In real-time mode it is the clock's, which goes on while the micro-batch lasts.
+        """
         return self._time.processing
 
     def current_watermark(self) -> int:

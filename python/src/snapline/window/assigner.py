@@ -20,7 +20,7 @@ class WindowAssignerContext(ABC):
 
     @abstractmethod
     def get_current_processing_time(self) -> int:
-        """The time of the micro-batch, in ms."""
+        """The time of the micro-batch, in ms; in real-time mode that of the row."""
 
     @abstractmethod
     def get_runtime_context(self) -> KeyedStateStore:

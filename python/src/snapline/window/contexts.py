@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from snapline.errors import InternalError
-from snapline.functions.context import EVENT, PROCESSING, Context, RuntimeContext
+from snapline.functions.context import EVENT, PROCESSING, Context, RuntimeContext, TimerService
 from snapline.functions.metrics import MetricGroup
 from snapline.functions.output_tag import OutputTag
 from snapline.state.descriptors import MapStateDescriptor, StateDescriptor
@@ -57,10 +57,10 @@ class AssignerContext(WindowAssignerContext):
 
     def __init__(self, states: WindowStates) -> None:
         self._states = states
-        self.processing_time = 0
+        self.service: TimerService
 
     def get_current_processing_time(self) -> int:
-        return self.processing_time
+        return self.service.current_processing_time()
 
     def get_runtime_context(self) -> KeyedStateStore:
         return _there(self._states.of_key)  # type: ignore[no-any-return]
@@ -77,13 +77,13 @@ class TriggerCalls(OnMergeContext):
         self._states = states
         self._key = keys.key
         self._metrics = metrics
-        self._processing_time = self._watermark = 0
+        self._watermark = 0
         self._window: Any = None
         self._merged: Collection[Window] = ()
 
-    def enter(self, processing_time: int, watermark: int) -> None:
-        """A row or a timer comes at these times."""
-        self._processing_time, self._watermark = processing_time, watermark
+    def enter(self, watermark: int) -> None:
+        """A row or a timer comes at this watermark."""
+        self._watermark = watermark
 
     def on_element(self, row: Any, timestamp: int | None, window: Window) -> TriggerResult:
         self._window = window
@@ -103,7 +103,7 @@ class TriggerCalls(OnMergeContext):
         self._trigger.clear(window, self)
 
     def get_current_processing_time(self) -> int:
-        return self._processing_time
+        return self._timers.service.current_processing_time()
 
     def get_current_watermark(self) -> int:
         return self._watermark

@@ -122,15 +122,16 @@ class WindowOperator(KeyedProcessFunction):
         return out or None
 
     def _enter(self, ctx: Context, watermark: int) -> None:
-        """Rows, or timers, come from now on: their times are the same for all."""
+        """Rows, or timers, come from now on: their watermark is the same for all, their processing time may go on."""
         service = ctx.timer_service()
         # A window that ends by then is over: none is in processing time.
         self._over = watermark if self._by_event_time else BEFORE_ALL
         # A trigger that rests does so in windows that end after this.
         self._resting = {None: NEVER, "always": BEFORE_ALL, "before the end": watermark}[self._rests]
         self._timers.service = service
-        self._trigger_calls.enter(service.current_processing_time(), watermark)
-        self._assigner_context.processing_time = service.current_processing_time()
+        self._trigger_calls.enter(watermark)
+        # In real-time mode the clock goes on from row to row, so that nothing here keeps its time.
+        self._assigner_context.service = service
         self._firing_context.enter(ctx, watermark)
 
     def _add_merging(self, row: Row, timestamp: int | None, windows: Collection[Window], out: list[Any]) -> bool:

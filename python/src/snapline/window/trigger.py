@@ -41,7 +41,7 @@ class TriggerContext(ABC):
 
     @abstractmethod
     def get_current_processing_time(self) -> int:
-        """The time of the micro-batch."""
+        """The time of the micro-batch; in real-time mode that of the row or the timer."""
 
     @abstractmethod
     def get_current_watermark(self) -> int:
