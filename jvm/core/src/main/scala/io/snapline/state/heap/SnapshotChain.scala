@@ -1,7 +1,7 @@
 package io.snapline.state.heap
 
 import java.io.{File, IOException}
-import java.nio.file.Files
+import java.nio.file.{FileSystemException, Files, Path}
 import java.util.ArrayDeque
 
 import scala.collection.mutable
@@ -13,8 +13,15 @@ import io.snapline.state.LocalFolder
   *
   * Owns the files in `folder`. Snapshots are written in the order they were taken, by whichever thread needs one first;
   * one at a time.
+  *
+  * @param hardLink
+  *   makes a link (first) to a file (second)
   */
-private[heap] final class SnapshotChain(folder: File, settings: HeapSettings) {
+private[heap] final class SnapshotChain(
+    folder: File,
+    settings: HeapSettings,
+    hardLink: (Path, Path) => Unit = (link, file) => Files.createLink(link, file): Unit
+) {
   import SnapshotChain._
 
   private val waiting = new ArrayDeque[HeapSnapshot]
@@ -129,8 +136,12 @@ private[heap] final class SnapshotChain(folder: File, settings: HeapSettings) {
     target.mkdirs()
     all.map { file =>
       val linked = new File(target, file.getName)
-      try Files.createLink(linked.toPath, file.toPath)
-      catch { case _: UnsupportedOperationException => Files.copy(file.toPath, linked.toPath) }
+      try hardLink(linked.toPath, file.toPath)
+      catch {
+        // A disk refuses in either way, and may have had enough of one file's links.
+        case _: UnsupportedOperationException | _: FileSystemException =>
+          Files.copy(file.toPath, linked.toPath): Unit
+      }
       linked
     }
   }
