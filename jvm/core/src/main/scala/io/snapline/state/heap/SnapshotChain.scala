@@ -2,8 +2,8 @@ package io.snapline.state.heap
 
 import java.io.{File, IOException}
 import java.nio.file.{FileSystemException, Files, Path}
-import java.util.ArrayDeque
 
+import scala.collection.immutable.Queue
 import scala.collection.mutable
 
 import io.snapline.error.StorageFailure
@@ -24,7 +24,7 @@ private[heap] final class SnapshotChain(
 ) {
   import SnapshotChain._
 
-  private val waiting = new ArrayDeque[HeapSnapshot]
+  private var waiting = Queue.empty[HeapSnapshot]
   private var files = Vector.empty[File]
 
   /** Written, and not yet in the hands of whoever wanted them. */
@@ -71,7 +71,9 @@ private[heap] final class SnapshotChain(
     broken || length >= MostFiles || image < settings.smallImage ||
       changeBytes + changes >= settings.imageAfter * imageBytes
 
-  /** Sync phase: a snapshot takes its place in the order. */
+  /** Sync phase: a snapshot takes its place in the order. Changes fail at once if the chain broke after it was asked
+    * whether it wants an image: some of those below them are lost.
+    */
   def enqueue(snapshot: HeapSnapshot, bytes: Long): Unit = synchronized {
     number += 1
     snapshot.name = if (snapshot.isImage) imageName(number) else f"$number%010d-$Changes"
@@ -84,40 +86,52 @@ private[heap] final class SnapshotChain(
       changeBytes += bytes
       length += 1
     }
-    waiting.add(snapshot)
+    if (broken) snapshot.failed(givenUp) else waiting = waiting.enqueue(snapshot)
   }
 
   /** Async phase: the links to the files of the chain up to this snapshot, in order. They are the caller's. */
   def materialize(snapshot: HeapSnapshot): Seq[File] = synchronized {
-    while (!snapshot.isDone && !waiting.isEmpty) write(waiting.poll())
+    while (!snapshot.isDone && writeNext()) ()
     if (snapshot.failure != null) throw snapshot.failure
     if (!unclaimed.remove(snapshot)) throw givenUp
     snapshot.files
   }
 
   /** Writes all that waits. */
-  def write(): Unit = synchronized(while (!waiting.isEmpty) write(waiting.poll()))
+  def write(): Unit = synchronized(while (writeNext()) ())
 
   /** The snapshot is not wanted any more. */
   def discard(snapshot: HeapSnapshot): Unit = synchronized {
-    waiting.remove(snapshot)
-    if (!snapshot.isDone) fail(snapshot, givenUp)
+    val (before, from) = waiting.span(_ ne snapshot)
+    if (from.nonEmpty) waiting = before ++ fail(snapshot, from.tail, givenUp)
     if (unclaimed.remove(snapshot)) LocalFolder.delete(snapshot.target)
   }
 
-  private def write(snapshot: HeapSnapshot): Unit = if (!snapshot.isDone) {
-    val below = if (snapshot.isImage) Vector.empty else files
-    if (!snapshot.isImage && below.isEmpty) fail(snapshot, givenUp)
-    else
-      try {
-        val all = below :+ writeFile(snapshot)
-        // Now: who reaches the next image first takes the files of this one away.
-        snapshot.done(onDisk(snapshot.target)(link(all, snapshot.target)))
-        unclaimed.add(snapshot)
-        files.filterNot(all.contains).foreach(_.delete())
-        files = all
-      } catch { case e: Throwable => fail(snapshot, e) }
+  /** Whether there was one. */
+  private def writeNext(): Boolean = {
+    val next = waiting.headOption
+    waiting = waiting.drop(1)
+    next.foreach(write)
+    next.isDefined
   }
+
+  private def write(snapshot: HeapSnapshot): Unit =
+    try {
+      val below = if (snapshot.isImage) Vector.empty else files
+      val all = below :+ writeFile(snapshot)
+      // Now: who reaches the next image first takes the files of this one away.
+      snapshot.done(onDisk(snapshot.target)(link(all, snapshot.target)))
+      unclaimed.add(snapshot)
+      files.filterNot(all.contains).foreach(_.delete())
+      files = all
+    } catch {
+      case e: Throwable =>
+        new File(folder, snapshot.name).delete()
+        LocalFolder.delete(snapshot.target)
+        files.foreach(_.delete())
+        files = Vector.empty
+        waiting = fail(snapshot, waiting, e)
+    }
 
   private def writeFile(snapshot: HeapSnapshot): File = {
     val file = new File(folder, snapshot.name)
@@ -146,19 +160,24 @@ private[heap] final class SnapshotChain(
     }
   }
 
-  /** Changes that stand on it fail too, and an image follows: the next to be taken, unless one was taken meanwhile. */
-  private def fail(snapshot: HeapSnapshot, reason: Throwable): Unit = {
-    if (waiting.stream().noneMatch(_.isImage)) broken = true
-    new File(folder, snapshot.name).delete()
-    LocalFolder.delete(snapshot.target)
-    files.foreach(_.delete())
-    files = Vector.empty
+  /** Fails a snapshot and the changes that stand on it, up to the next image: one that waits, or the next to be taken.
+    *
+    * @param behind
+    *   the snapshots that were taken after it
+    * @return
+    *   those of them that are left
+    */
+  private def fail(snapshot: HeapSnapshot, behind: Queue[HeapSnapshot], reason: Throwable): Queue[HeapSnapshot] = {
+    val (standing, left) = behind.span(!_.isImage)
+    if (left.isEmpty) broken = true
     snapshot.failed(reason)
+    standing.foreach(_.failed(givenUp))
+    left
   }
 
   def close(): Unit = synchronized {
-    waiting.forEach(_.failed(givenUp))
-    waiting.clear()
+    waiting.foreach(_.failed(givenUp))
+    waiting = Queue.empty
     unclaimed.foreach(snapshot => LocalFolder.delete(snapshot.target))
     unclaimed.clear()
     files = Vector.empty
