@@ -12,7 +12,7 @@ import io.snapline.state.LocalFolder
 /** The files a backend's snapshots stand on: an image and the changes after it, on the local disk.
   *
   * Owns the files in `folder`. Snapshots are written in the order they were taken, by whichever thread needs one first;
-  * one at a time.
+  * one at a time. A thread that takes a snapshot, or asks what is stored, waits for none that is being written.
   *
   * @param hardLink
   *   makes a link (first) to a file (second)
@@ -24,8 +24,17 @@ private[heap] final class SnapshotChain(
 ) {
   import SnapshotChain._
 
+  /** Taken, and not yet begun to be written. Guarded by the chain's monitor, which nobody holds while a disk works. */
   private var waiting = Queue.empty[HeapSnapshot]
+
+  /** Held by whoever writes, from a snapshot's place in the queue to its end; it guards files and snapshots. The
+    * chain's monitor may be taken inside, and not the other way round.
+    */
+  private val writing = new Object
   private var files = Vector.empty[File]
+
+  /** Bytes of the files. */
+  @volatile private var stored = 0L
 
   /** Written, and not yet in the hands of whoever wanted them. */
   private val unclaimed = mutable.HashSet.empty[HeapSnapshot]
@@ -40,13 +49,13 @@ private[heap] final class SnapshotChain(
   @volatile private var broken = true
 
   /** Any thread. */
-  def storedBytes: Long = synchronized(files.map(_.length).sum)
+  def storedBytes: Long = stored
 
   def breakOff(): Unit = broken = true
 
   /** The files in the folder, in order; the caller reads them. */
-  def restore(): Seq[File] = synchronized {
-    files = Option(folder.listFiles()).toVector.flatten.sortBy(_.getName)
+  def restore(): Seq[File] = writing.synchronized {
+    keep(Option(folder.listFiles()).toVector.flatten.sortBy(_.getName))
     files.lastOption.foreach(file => number = file.getName.takeWhile(_ != '-').toLong)
     length = files.size
     files
@@ -90,7 +99,7 @@ private[heap] final class SnapshotChain(
   }
 
   /** Async phase: the links to the files of the chain up to this snapshot, in order. They are the caller's. */
-  def materialize(snapshot: HeapSnapshot): Seq[File] = synchronized {
+  def materialize(snapshot: HeapSnapshot): Seq[File] = writing.synchronized {
     while (!snapshot.isDone && writeNext()) ()
     if (snapshot.failure != null) throw snapshot.failure
     if (!unclaimed.remove(snapshot)) throw givenUp
@@ -98,19 +107,24 @@ private[heap] final class SnapshotChain(
   }
 
   /** Writes all that waits. */
-  def write(): Unit = synchronized(while (writeNext()) ())
+  def write(): Unit = writing.synchronized(while (writeNext()) ())
 
   /** The snapshot is not wanted any more. */
-  def discard(snapshot: HeapSnapshot): Unit = synchronized {
-    val (before, from) = waiting.span(_ ne snapshot)
-    if (from.nonEmpty) waiting = before ++ fail(snapshot, from.tail, givenUp)
+  def discard(snapshot: HeapSnapshot): Unit = writing.synchronized {
+    synchronized {
+      val (before, from) = waiting.span(_ ne snapshot)
+      if (from.nonEmpty) waiting = before ++ fail(snapshot, from.tail, givenUp)
+    }
     if (unclaimed.remove(snapshot)) LocalFolder.delete(snapshot.target)
   }
 
   /** Whether there was one. */
   private def writeNext(): Boolean = {
-    val next = waiting.headOption
-    waiting = waiting.drop(1)
+    val next = synchronized {
+      val first = waiting.headOption
+      waiting = waiting.drop(1)
+      first
+    }
     next.foreach(write)
     next.isDefined
   }
@@ -123,15 +137,20 @@ private[heap] final class SnapshotChain(
       snapshot.done(onDisk(snapshot.target)(link(all, snapshot.target)))
       unclaimed.add(snapshot)
       files.filterNot(all.contains).foreach(_.delete())
-      files = all
+      keep(all)
     } catch {
       case e: Throwable =>
         new File(folder, snapshot.name).delete()
         LocalFolder.delete(snapshot.target)
         files.foreach(_.delete())
-        files = Vector.empty
-        waiting = fail(snapshot, waiting, e)
+        keep(Vector.empty)
+        synchronized { waiting = fail(snapshot, waiting, e) }
     }
+
+  private def keep(all: Vector[File]): Unit = {
+    files = all
+    stored = all.map(_.length).sum
+  }
 
   private def writeFile(snapshot: HeapSnapshot): File = {
     val file = new File(folder, snapshot.name)
@@ -161,6 +180,7 @@ private[heap] final class SnapshotChain(
   }
 
   /** Fails a snapshot and the changes that stand on it, up to the next image: one that waits, or the next to be taken.
+    * The caller holds both locks.
     *
     * @param behind
     *   the snapshots that were taken after it
@@ -175,12 +195,16 @@ private[heap] final class SnapshotChain(
     left
   }
 
-  def close(): Unit = synchronized {
-    waiting.foreach(_.failed(givenUp))
-    waiting = Queue.empty
+  /** Waits for a snapshot that is being written; others fail. */
+  def close(): Unit = writing.synchronized {
+    synchronized {
+      waiting.foreach(_.failed(givenUp))
+      waiting = Queue.empty
+      broken = true
+    }
     unclaimed.foreach(snapshot => LocalFolder.delete(snapshot.target))
     unclaimed.clear()
-    files = Vector.empty
+    keep(Vector.empty)
   }
 
   private def onDisk[A](place: File)(body: => A): A =
