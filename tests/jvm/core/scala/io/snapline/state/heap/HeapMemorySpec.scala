@@ -101,7 +101,12 @@ class HeapMemorySpec extends AnyFunSuite {
           case "rows" => intercept[StateTooLarge](fill(backend, 100000, 17))
           case "a scan" =>
             fillUpTo(backend, memory, memory.limit - (200L << 10))
-            intercept[StateTooLarge](backend.family("default").iterate())
+            val before = memory.used
+            val error = intercept[StateTooLarge](backend.family("default").iterate())
+            assert(memory.used <= before + (64L << 10), "what was counted for it is given back")
+            // The value is counted a second time: in the changelog.
+            withBackend(HeapSettings(), memory)(other => fill(other, 1, 40000))
+            error
           case _ =>
             fill(backend, 20000, 17)
             second(memory)

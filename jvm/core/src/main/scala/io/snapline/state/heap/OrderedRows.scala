@@ -12,7 +12,12 @@ private[heap] final class OrderedRows(rows: Array[Array[Byte]], account: HeapAcc
 
   private var edit = new Object
   private var counted = 0L
-  private var root: Node = build(rows)
+  private var root: Node =
+    try build(rows)
+    catch {
+      // Nobody gets a tree that could be closed, and its nodes are garbage.
+      case e: Throwable => close(); throw e
+    }
 
   /** Walks the rows of this moment; later changes do not show. */
   def walk(from: Array[Byte]): Walk = {
@@ -124,8 +129,9 @@ private[heap] final class OrderedRows(rows: Array[Array[Byte]], account: HeapAcc
   private def inner(): Node = count(new Node(edit, new Array[Array[Byte]](Fan)))
 
   private def count(node: Node): Node = {
-    account.add(node.bytes)
+    // First: the account keeps what it refuses.
     counted += node.bytes
+    account.add(node.bytes)
     node
   }
 
