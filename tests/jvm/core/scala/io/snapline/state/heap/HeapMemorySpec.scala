@@ -115,4 +115,22 @@ class HeapMemorySpec extends AnyFunSuite {
         assert(memory.used <= memory.limit)
       }
     }
+
+  test("a range that is deleted as far as the limit lets it counts as a change") {
+    val memory = new HeapMemory(4L << 20)
+    withBackend(HeapSettings(), memory) { backend =>
+      fill(backend, 1, 17)
+      val family = backend.family("default")
+      // The rows' order is there before memory is scarce.
+      family.iterate().close()
+      fillUpTo(backend, memory, memory.limit - (300L << 10))
+      backend.cutChanges()
+      // Its rows stay in memory though they are deleted.
+      backend.snapshot(): Unit
+      backend.beginChanges(nowhere)
+      val (keys, changes) = (family.keyCount, backend.changeCount)
+      intercept[StateTooLarge](family.deleteRange(Array.emptyByteArray, Array.fill(18)(-1)))
+      assert(family.keyCount < keys && backend.changeCount > changes)
+    }
+  }
 }

@@ -125,7 +125,7 @@ final class HeapBackend(folder: File, restored: Boolean, settings: HeapSettings,
           case Op.DeleteRange =>
             val from = java.util.Arrays.copyOfRange(entries, entry.keyOffset, entry.valueOffset)
             val until = java.util.Arrays.copyOfRange(entries, entry.valueOffset, entry.end)
-            family.applyDeleteRange(from, until): Unit
+            family.applyDeleteRange(from, until)
           case _ => ()
         }
       }

@@ -1,7 +1,7 @@
 package io.snapline.state.heap
 
 import java.io.File
-import java.util.{Collections, WeakHashMap}
+import java.util.{ArrayList, Collections, WeakHashMap}
 
 import io.snapline.state._
 import io.snapline.state.rowtable.Op
@@ -76,11 +76,15 @@ private[heap] final class HeapFamily(
     was
   }
 
-  override def deleteRange(from: Array[Byte], until: Array[Byte]): Unit =
-    if (applyDeleteRange(from, until)) {
+  override def deleteRange(from: Array[Byte], until: Array[Byte]): Unit = {
+    val keys = keysIn(from, until)
+    if (!keys.isEmpty) {
+      // Before the first is gone: if a later one fails, this state is not the last version's any more.
       backend.puts += 1
+      deleteAll(keys)
       backend.changelog.add(Op.DeleteRange, id, from, 0, from.length, until, 0, until.length)
     }
+  }
 
   // ---- the same without a log: changes that come from one
 
@@ -107,15 +111,18 @@ private[heap] final class HeapFamily(
     gone != null
   }
 
-  /** Whether there was anything in it. */
-  def applyDeleteRange(from: Array[Byte], until: Array[Byte]): Boolean = {
-    val keys = new java.util.ArrayList[Array[Byte]]
+  def applyDeleteRange(from: Array[Byte], until: Array[Byte]): Unit = deleteAll(keysIn(from, until))
+
+  private def keysIn(from: Array[Byte], until: Array[Byte]): ArrayList[Array[Byte]] = {
+    val keys = new ArrayList[Array[Byte]]
     val cursor = rangeScan(from, until)
     try while (cursor.next()) keys.add(cursor.key): Unit
     finally cursor.close()
-    keys.forEach(key => applyDelete(key, 0, key.length): Unit)
-    !keys.isEmpty
+    keys
   }
+
+  private def deleteAll(keys: ArrayList[Array[Byte]]): Unit =
+    keys.forEach(key => applyDelete(key, 0, key.length): Unit)
 
   // ---- scans
 
