@@ -1,19 +1,28 @@
 package io.snapline.snapshot.store
 
-import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.{CompletableFuture, CountDownLatch, TimeUnit}
 
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error.SnaplineException
-import io.snapline.snapshot.format.VersionRef
-import io.snapline.snapshot.upload.SnapshotPool
+import io.snapline.snapshot.format.{HandleMeta, VersionRef}
+import io.snapline.snapshot.merged.StoredHandle
+import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener, SnapshotPool}
 import io.snapline.storage.{CheckpointStorage, GatedStorage}
 
 /** Snapshots are made while the next versions are: each must hold its own version and nothing of a later one. */
 abstract class SnapshotConcurrencyOn(backend: TestBackend) extends AnyFunSuite {
   private type Rows = Map[String, String]
+
+  private final class Outcome extends SnapshotListener {
+    private val told = new CompletableFuture[Either[Exception, HandleMeta]]
+    override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit =
+      assert(told.complete(Right(handle.meta)))
+    override def failed(reason: Exception): Unit = assert(told.complete(Left(reason)))
+    def await(): Either[Exception, HandleMeta] = told.get(30, TimeUnit.SECONDS)
+  }
 
   /** A store, what its versions hold, and the version made last. */
   private final class Run(fixture: StoreFixture, seed: Int) {
@@ -30,7 +39,12 @@ abstract class SnapshotConcurrencyOn(backend: TestBackend) extends AnyFunSuite {
       )
     }
 
-    def batch(scans: Boolean, valueLength: Int = 40, force: Boolean = false): Unit = {
+    def batch(
+        scans: Boolean,
+        valueLength: Int = 40,
+        force: Boolean = false,
+        checkpoint: Option[SnapshotListener] = None
+    ): Unit = {
       load()
       var rows = versions(newest)
       val (single, lists) = (state.backend.family("default"), state.backend.family("lists"))
@@ -50,7 +64,7 @@ abstract class SnapshotConcurrencyOn(backend: TestBackend) extends AnyFunSuite {
             rows += s"default $key" -> value
         }
       }
-      refs += newest + 1 -> state.commit(force)
+      refs += newest + 1 -> state.commit(force, checkpoint)
       newest += 1
       versions += newest -> rows
     }
@@ -258,6 +272,33 @@ abstract class SnapshotConcurrencyOn(backend: TestBackend) extends AnyFunSuite {
       assert(run.check() == Set(1L, 2L))
     }
   }
+
+  for (force <- Seq(false, true))
+    test(
+      s"a snapshot for a checkpoint that waits for a thread waits for none behind it, one forced meanwhile: $force"
+    ) {
+      val one = new SnapshotPool(1)
+      val free = new CountDownLatch(1)
+      withStore(changelogs = 2, pool = one) { (_, run) =>
+        try {
+          run.batch(scans = false)
+          one.submit(() => free.await(30, TimeUnit.SECONDS): Unit)
+          val outcome = new Outcome
+          run.batch(scans = false, checkpoint = Some(outcome))
+          // By its policy a snapshot is due: that of version 2 is not made yet.
+          run.batch(scans = false, force = force)
+          run.batch(scans = false)
+          free.countDown()
+          assert(outcome.await().map(_.ref) == Right(run.refs(2)))
+          run.state.awaitSnapshot()
+          assert(run.check() == (if (force) Set(2L, 3L) else Set(2L)))
+          // Its policy is followed again.
+          run.batch(scans = false)
+          run.state.awaitSnapshot()
+          assert(run.check().contains(5L))
+        } finally free.countDown()
+      }
+    }
 
   test("clean-up while snapshots are uploaded takes nothing they name") {
     val settings = StateSettings(retain = 2, minStale = 0, policy = SnapshotPolicy(minChangelogs = 1))

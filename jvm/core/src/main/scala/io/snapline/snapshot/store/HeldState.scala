@@ -163,9 +163,13 @@ private[snapshot] final class HeldState(
     }
   }
 
-  /** Whether the caller may make a snapshot now; then it must call `snapshotEnded`. */
+  /** Whether the caller may make a snapshot, maybe when a thread is free; then it must call `snapshotEnded`.
+    *
+    * It may not while one for a checkpoint waits for a thread. That one takes its turn on a thread of the pool
+    * (`claimSnapshotWaiting`). It must never wait there for one that stands behind it in the pool's queue.
+    */
   def claimSnapshot(): Boolean = synchronized {
-    if (busy) false
+    if (busy || untaken > 0) false
     else {
       busy = true
       true
@@ -185,6 +189,7 @@ private[snapshot] final class HeldState(
     done
   }
 
+  /** Waits for the snapshot that is being made; `snapshotEnded` must follow. */
   def claimSnapshotWaiting(): Unit = synchronized {
     awaitSnapshot(Long.MaxValue): Unit
     busy = true

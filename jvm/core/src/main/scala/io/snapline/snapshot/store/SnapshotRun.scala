@@ -149,11 +149,12 @@ private[snapshot] object SnapshotRun {
       backup: Option[LocalBackup]
   ): SnapshotRun = {
     val pending = held.backend.snapshot()
-    if (outlives) held.snapshotBegun()
     val families = held.backend.families.map(f => FamilyState(f.descriptor, f.keyCount))
     val begun = System.nanoTime()
     val part = destination.expect(ref.version)
     val made = Prepared(pending, outlives, families, held.mark, held.inFlightBytes, begun, part)
+    // Nothing fails from here to its end, so that each that was begun is taken.
+    if (outlives) held.snapshotBegun()
     new SnapshotRun(store, held, ref, made, note, destination, backup)
   }
 }
