@@ -66,6 +66,16 @@ def test_walks(files: Files, tmp_path: Path) -> None:
     assert files.walk("nowhere") == []
 
 
+def test_tells_lengths(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path / "a/b")
+    put(tmp_path / "a/.hidden/c")
+    (tmp_path / "d").write_bytes(b"")
+    files = HadoopFiles(spark, f"file:{tmp_path}")
+    assert files.lengths("") == {"a/b": 4, "d": 0}
+    assert files.lengths("a") == {"b": 4}
+    assert files.lengths("nowhere") == {}
+
+
 def test_walks_without_side_files(spark: SparkSession, tmp_path: Path) -> None:
     """As on an object store, where one listing has all files."""
     put(tmp_path / "a/b", checksum=None)

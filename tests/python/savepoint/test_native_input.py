@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -15,6 +16,7 @@ from snapline.errors import (
     InvalidConfiguration,
     NotACheckpoint,
     StateNotFound,
+    StorageFailure,
 )
 from snapline.inspect import SavepointFolder
 from snapline.query import LocalFiles
@@ -26,6 +28,7 @@ from snapline.savepoint import (
     write_savepoint,
 )
 from snapline.savepoint.dispose import dispose_savepoint
+from snapline.savepoint.native import NativeState, copy_state
 
 from .queries import StatefulQuery
 from .refusal import refused
@@ -176,3 +179,23 @@ def test_one_that_is_cut_short_is_none(
     refused(spark, tmp_path / "half", NotACheckpoint, "never finished")
     dispose_savepoint(LocalFiles(tmp_path / "half"))
     assert not (tmp_path / "half").exists()
+
+
+@pytest.mark.parametrize(("harm", "found"), [(cut, "bytes, and was written with"), (lose, "is gone")])
+def test_what_another_attempt_has_harmed_is_not_completed(
+    spark: SparkSession,
+    made: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    harm: Callable[[Path], None],
+    found: str,
+) -> None:
+    def copy_and_harm(*args: Any) -> NativeState:
+        copied = copy_state(*args)
+        harm(tmp_path / "harmed")
+        return copied
+
+    monkeypatch.setattr("snapline.savepoint.create.copy_state", copy_and_harm)
+    with pytest.raises(StorageFailure, match=found):
+        create_savepoint(spark, str(made / "checkpoint"), str(tmp_path / "harmed"), format="native")
+    refused(spark, tmp_path / "harmed", NotACheckpoint, "never finished")

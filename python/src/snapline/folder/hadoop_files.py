@@ -51,7 +51,15 @@ class HadoopFiles:
         base = self._path(folder)
         with _translate("list", base):
             found = self._names(self._folders.walk(self._fs, base))
-        return sorted(name for name in found if not any(part.startswith(".") for part in name.split("/")))
+        return sorted(name for name in found if _is_shown(name))
+
+    def lengths(self, folder: str) -> dict[str, int]:
+        """The files of ``walk``, and the length of each in bytes."""
+        base = self._path(folder)
+        with _translate("list", base):
+            found = self._names(self._folders.walkWithLengths(self._fs, base))
+        lengths = zip(found[::2], map(int, found[1::2]), strict=True)
+        return {name: length for name, length in lengths if _is_shown(name)}
 
     @staticmethod
     def _names(found: str | None) -> Sequence[str]:
@@ -139,6 +147,10 @@ class HadoopFiles:
 
     def _path(self, name: str) -> Any:
         return self._new_path(self._base, name) if name else self._base
+
+
+def _is_shown(name: str) -> bool:
+    return not any(part.startswith(".") for part in name.split("/"))
 
 
 class _Missing(Exception):

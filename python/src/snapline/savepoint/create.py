@@ -31,7 +31,7 @@ from snapline.savepoint.native import NativeState, check_native, copy_state
 from snapline.savepoint.spark_files import PROVIDER, spark_files
 from snapline.savepoint.state import CheckpointState, find_state
 from snapline.savepoint.tables import count_rows, write_table
-from snapline.savepoint.verify import data_files, read_back
+from snapline.savepoint.verify import check_there, data_files, read_back
 from snapline.savepoint.watched import watched
 
 if TYPE_CHECKING:
@@ -118,6 +118,9 @@ def create_savepoint(
         stores=() if native is None else native.stores,
         in_flight=waiting,
     )
+    # The others were read just now.
+    if copied:
+        check_there(target.location, target.lengths(""), copied)
     target.write_new(METADATA, metadata.to_bytes())
     target.delete(UNFINISHED)
     return metadata

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from snapline.errors import CheckpointDamaged
+from snapline.errors import CheckpointDamaged, StorageFailure
 from snapline.folder.files import Files
 from snapline.java_api import java_savepoints, translate
 from snapline.savepoint.metadata import METADATA, UNFINISHED, SavepointFile, SavepointMetadata
@@ -37,6 +37,25 @@ def verify_savepoint(files: Files, metadata: SavepointMetadata, checksums: Check
             f"{files.location}: {problems[0]}" + (f", and {len(problems) - 1} more" if problems[1:] else "") + ".",
             "take another savepoint, or restore this one from a backup.",
         )
+
+
+def check_there(location: str, there: Mapping[str, int], written: Iterable[SavepointFile]) -> None:
+    """
+    Args:
+        there: the files of a folder, and the length of each in bytes.
+        written: those that tasks have written into it.
+
+    Raises:
+        StorageFailure: one is gone, or has another length: another attempt of a task may have been at work on it.
+    """
+    for file in written:
+        length = there.get(file.name)
+        if length != file.length:
+            found = "is gone" if length is None else f"has {length} bytes"
+            raise StorageFailure(
+                f"{location}/{file.name} {found}, and was written with {file.length} bytes.",
+                "take another savepoint, into another folder.",
+            )
 
 
 def data_files(files: Files) -> list[str]:

@@ -112,6 +112,18 @@ class HadoopCheckpointStorageSpec extends AnyFunSuite {
     }
   }
 
+  test("what is released stays, and takes nothing of another file away") {
+    withFolder { (_, storage) =>
+      val begun = storage.create("a")
+      begun.write(new Array[Byte](100000))
+      storage.delete("a"): Unit
+      write(storage, "a", Array[Byte](1))
+      begun.release()
+      begun.release()
+      assert(read(storage, "a") == Vector[Byte](1))
+    }
+  }
+
   test("what is abandoned is gone, at any moment") {
     withFolder { (_, storage) =>
       val begun = storage.create("a")

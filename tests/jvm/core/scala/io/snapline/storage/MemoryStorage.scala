@@ -51,6 +51,8 @@ final class MemoryStorage extends CheckpointStorage {
       files -= name
       end()
     }
+
+    override def release(): Unit = end()
   }
 
   override def open(name: String): StoredInput = {

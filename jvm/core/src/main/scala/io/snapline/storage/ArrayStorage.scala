@@ -27,6 +27,7 @@ final class ArrayStorage(val location: String, content: Map[String, Array[Byte]]
       override def write(source: Array[Byte], offset: Int, length: Int): Unit = buffer.write(source, offset, length)
       override def close(): Unit = files(name) = buffer.toByteArray
       override def abandon(): Unit = files -= name
+      override def release(): Unit = ()
     }
   }
 

@@ -6,8 +6,8 @@ import java.util.zip.CRC32C
 /** @param name relative to the storage's folder, `/` between parts */
 final case class StoredFile(name: String, length: Long, modified: Long)
 
-/** A file that is being written under its final name. Owned by the writer, who calls exactly one of `close` and
-  * `abandon`.
+/** A file that is being written under its final name. Owned by the writer, who calls exactly one of `close`, `abandon`
+  * and `release`.
   */
 abstract class StoredOutput extends OutputStream {
 
@@ -16,6 +16,11 @@ abstract class StoredOutput extends OutputStream {
 
   /** Removes what was written, as far as that is possible; never throws. */
   def abandon(): Unit
+
+  /** Ends without removing anything: somebody else may have a file of this name by now. A part of the file may stay.
+    * Never throws.
+    */
+  def release(): Unit
 }
 
 /** A file that is read at any position. Owned by the reader, who closes it. */
@@ -40,13 +45,17 @@ trait StoredInput extends AutoCloseable {
     crc.getValue.toInt
   }
 
-  /** Writes all of it to an output, and closes that, or abandons it where something fails. Returns the CRC-32C. */
-  def copyTo(output: StoredOutput): Int =
+  /** Writes all of it to an output, and closes that. Returns the CRC-32C.
+    *
+    * @param failed
+    *   ends the output where something fails
+    */
+  def copyTo(output: StoredOutput, failed: StoredOutput => Unit = _.abandon()): Int =
     try {
       val crc = readAll(output.write(_, 0, _))
       output.close()
       crc
-    } catch { case e: Throwable => output.abandon(); throw e }
+    } catch { case e: Throwable => failed(output); throw e }
 
   override def close(): Unit
 }

@@ -46,12 +46,16 @@ final class HadoopCheckpointStorage(root: Path, configuration: Configuration) ex
     }
 
     override def abandon(): Unit = {
+      release()
+      try fileSystem.delete(path, false): Unit
+      catch { case NonFatal(_) => () }
+    }
+
+    override def release(): Unit = {
       // An object store makes the object visible when its stream closes, unless it is aborted.
       try if (stream.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) stream.abort(): Unit
       catch { case NonFatal(_) => () }
       try stream.close()
-      catch { case NonFatal(_) => () }
-      try fileSystem.delete(path, false): Unit
       catch { case NonFatal(_) => () }
     }
   }

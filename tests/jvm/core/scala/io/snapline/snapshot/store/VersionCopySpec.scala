@@ -4,9 +4,9 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.error.{CheckpointDamaged, StateNotFound}
+import io.snapline.error.{CheckpointDamaged, StateNotFound, StorageFailure}
 import io.snapline.snapshot.format.Frame
-import io.snapline.storage.ArrayStorage
+import io.snapline.storage._
 
 /** What loading a version takes is copied, whatever the chain behind it, and what is damaged is not. */
 abstract class VersionCopyOn(backend: TestBackend) extends AnyFunSuite {
@@ -30,7 +30,7 @@ abstract class VersionCopyOn(backend: TestBackend) extends AnyFunSuite {
     } finally fixture.close()
   }
 
-  private def content(fixture: StoreFixture, version: Long, from: io.snapline.storage.CheckpointStorage) = {
+  private def content(fixture: StoreFixture, version: Long, from: CheckpointStorage) = {
     val backend = new StateRestore(from, fixture.factory, _ => ()).restore(version, None).backend
     try {
       val cursor = backend.family("a").iterate()
@@ -81,11 +81,90 @@ abstract class VersionCopyOn(backend: TestBackend) extends AnyFunSuite {
     }
   }
 
-  test("what a task that died has left is replaced by the next") {
+  /** Each file that an attempt has told of is there, as it told. */
+  private def assertThere(copied: CopiedVersion, to: MemoryStorage): Unit = copied.files.foreach { file =>
+    val bytes = to.files.getOrElse(file.name, fail(s"${file.name} is gone"))
+    assert((bytes.length.toLong, Frame.crc(bytes, 0, bytes.length)) == (file.length -> file.crc32c))
+  }
+
+  for (
+    (what, harm) <- Seq[(String, Array[Byte] => Array[Byte])](
+      "nothing of it" -> (_ => Array.emptyByteArray),
+      "a part of it" -> (_.drop(1)),
+      "as many other bytes" -> (_.map(b => (b ^ 1).toByte))
+    )
+  ) test(s"a file of a task that died is replaced by the next: $what") {
     withStore { fixture =>
-      val to = new ArrayStorage("copy")
+      val to = new MemoryStorage
       val copied = new VersionCopy(fixture.storage, to).run(5, None)
-      assert(new VersionCopy(fixture.storage, to, isAgain = true).run(5, None) == copied)
+      copied.files.foreach { file =>
+        to.files(file.name) = harm(to.files(file.name))
+        assert(new VersionCopy(fixture.storage, to, isAgain = true).run(5, None) == copied)
+        assertThere(copied, to)
+      }
+    }
+  }
+
+  test("what one attempt has told of stays as it is, whatever becomes of another one") {
+    withStore { fixture =>
+      val to = new MemoryStorage
+      val copied = new VersionCopy(fixture.storage, to).run(6, None)
+      var creates = 0
+      val failing = new WatchedStorage(to, created = _ => { creates += 1; if (creates > 1) sys.error("killed") })
+      try new VersionCopy(fixture.storage, failing, isAgain = true).run(6, None): Unit
+      catch { case _: RuntimeException => () }
+      assertThere(copied, to)
+    }
+  }
+
+  test("what one attempt has told of stays, although another one finds the snapshot gone meanwhile") {
+    withStore { fixture =>
+      val to = new MemoryStorage
+      val copied = new VersionCopy(fixture.storage, to).run(6, None)
+      val gone = copied.files.find(file => file.name.startsWith("sst/")).get.name
+      fixture.stored.delete(gone)
+      val again = new VersionCopy(fixture.storage, to, isAgain = true).run(6, None)
+      assert(again.ref == copied.ref && !again.files.exists(_.name == gone))
+      assertThere(copied, to)
+      assertThere(again, to)
+    }
+  }
+
+  test("an attempt takes what another one has written meanwhile") {
+    withStore { fixture =>
+      val to = new MemoryStorage
+      var other = Option.empty[CopiedVersion]
+      val overtaken = new WatchedStorage(
+        to,
+        created = name => {
+          if (name.endsWith(".handle")) other = Some(new VersionCopy(fixture.storage, to, isAgain = true).run(6, None))
+        }
+      )
+      val copied = new VersionCopy(fixture.storage, overtaken).run(6, None)
+      assert(other.contains(copied))
+      assertThere(copied, to)
+    }
+  }
+
+  for {
+    kind <- Seq(".sst", ".handle", ".changelog")
+    isKilled <- Seq(false, true)
+  } test(s"an attempt that another one has overtaken at its $kind takes nothing of that one away, killed $isKilled") {
+    withStore { fixture =>
+      val to = new MemoryStorage
+      var other = Option.empty[CopiedVersion]
+      def overtake(): Unit = {
+        other = Some(new VersionCopy(fixture.storage, to, isAgain = true).run(6, None))
+        if (isKilled) throw new InterruptedException else throw new StorageFailure("It is gone.", "nothing.")
+      }
+      val slower = new VersionCopy(fixture.storage, new OvertakenStorage(to, kind, () => overtake()))
+      if (isKilled) assertThrows[InterruptedException](slower.run(6, None))
+      else {
+        val copied = slower.run(6, None)
+        assert(other.contains(copied))
+      }
+      assertThere(other.get, to)
+      assert(to.open == 0)
     }
   }
 
@@ -94,6 +173,33 @@ abstract class VersionCopyOn(backend: TestBackend) extends AnyFunSuite {
     bytes(bytes.length / 2) = (bytes(bytes.length / 2) ^ 1).toByte
     fixture.stored.write(name, bytes)
   }
+}
+
+/** The first write to a file of a kind ends with what `overtake` throws. */
+private final class OvertakenStorage(inner: MemoryStorage, kind: String, overtake: () => Unit)
+    extends CheckpointStorage {
+  private var isOvertaken = false
+
+  override def location: String = inner.location
+
+  override def create(name: String): StoredOutput = {
+    val output = inner.create(name)
+    if (isOvertaken || !name.endsWith(kind)) output
+    else {
+      isOvertaken = true
+      new StoredOutput {
+        override def write(b: Int): Unit = output.write(b)
+        override def write(source: Array[Byte], offset: Int, length: Int): Unit = overtake()
+        override def close(): Unit = output.close()
+        override def abandon(): Unit = output.abandon()
+        override def release(): Unit = output.release()
+      }
+    }
+  }
+
+  override def open(name: String): StoredInput = inner.open(name)
+  override def list(folder: String): Seq[StoredFile] = inner.list(folder)
+  override def delete(name: String): Boolean = inner.delete(name)
 }
 
 class VersionCopySpec extends VersionCopyOn(TestBackend.RocksDb)

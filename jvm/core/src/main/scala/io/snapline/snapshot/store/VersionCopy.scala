@@ -5,9 +5,9 @@ import scala.collection.mutable
 
 import org.slf4j.LoggerFactory
 
-import io.snapline.error.{CheckpointDamaged, SnaplineException, StateNotFound}
+import io.snapline.error.{CheckpointDamaged, SnaplineException, StateNotFound, StorageFailure}
 import io.snapline.snapshot.format._
-import io.snapline.storage.CheckpointStorage
+import io.snapline.storage.{CheckpointStorage, StoredInput}
 
 /** @param name relative to the store's folder */
 final case class CopiedFile(name: String, length: Long, crc32c: Int)
@@ -23,7 +23,11 @@ final case class CopiedVersion(ref: VersionRef, families: Seq[FamilyState], orig
 
 /** Copies what loading a version takes, and nothing else: a handle, its table files, the changelogs after it. A handle
   * out of a merged file becomes a file. Every byte is checked on the way. Owns neither storage; takes away what it has
-  * written in vain.
+  * written of a snapshot that will not do.
+  *
+  * Another attempt may be at work beside this one, or have ended well, and writes the same bytes under the same names.
+  * So a file that is whole is nobody's: each attempt takes it as it is. One that fails or is killed leaves all there,
+  * for the next one or for the other.
   *
   * @param isAgain
   *   an attempt before this one may have left files of the same names
@@ -33,6 +37,9 @@ final class VersionCopy(from: CheckpointStorage, to: CheckpointStorage, isAgain:
   private val source = new StateFiles(from)
   private val target = new StateFiles(to)
   private val written = mutable.ArrayBuffer.empty[CopiedFile]
+
+  /** Names under which nothing stood before. */
+  private val made = mutable.Set.empty[String]
 
   /** The version that a load would take.
     *
@@ -87,20 +94,18 @@ final class VersionCopy(from: CheckpointStorage, to: CheckpointStorage, isAgain:
         }
     }
 
-  /** Left: what was read is no good, and nothing of it is left. */
+  /** Left: what was read is no good, and what was made of it is gone. */
   private def trying[A](body: => A): Either[SnaplineException, A] =
     try Right(body)
     catch {
       case e @ (_: CheckpointDamaged | _: StateNotFound) =>
         takeAway()
         Left(e.asInstanceOf[SnaplineException])
-      case e: Throwable =>
-        takeAway()
-        throw e
     }
 
   private def takeAway(): Unit = {
-    written.foreach(file => to.delete(file.name))
+    made.foreach(to.delete(_): Unit)
+    made.clear()
     written.clear()
   }
 
@@ -124,11 +129,32 @@ final class VersionCopy(from: CheckpointStorage, to: CheckpointStorage, isAgain:
   private def copy(name: String): CopiedFile = {
     val input = from.open(name)
     try {
-      if (isAgain) to.delete(name): Unit
-      val crc = input.copyTo(to.create(name))
-      val copied = CopiedFile(name, input.length, crc)
+      val copied = (if (isAgain) standing(name, input) else None).getOrElse(write(name, input))
       written += copied
       copied
     } finally input.close()
   }
+
+  private def write(name: String, input: StoredInput): CopiedFile =
+    try {
+      // A part of a file is of an attempt that died, or of one that is writing it: that one fails, if it is slower.
+      val wasThere = isAgain && to.delete(name)
+      val output = to.create(name)
+      if (!wasThere) made += name
+      CopiedFile(name, input.length, input.copyTo(output, _.release()))
+    } catch {
+      case e: StorageFailure =>
+        made -= name
+        standing(name, input).getOrElse(throw e)
+    }
+
+  /** The file of another attempt, if it is whole and the same. */
+  private def standing(name: String, input: StoredInput): Option[CopiedFile] =
+    try {
+      val there = to.open(name)
+      try {
+        val crc = if (there.length == input.length) Some(there.readAll((_, _) => ())) else None
+        crc.filter(_ == input.readAll((_, _) => ())).map(CopiedFile(name, input.length, _))
+      } finally there.close()
+    } catch { case _: StateNotFound => None }
 }

@@ -49,6 +49,9 @@ private[spark] final class DriverMemoryStorage(folder: String, driver: DriverCha
     override def abandon(): Unit =
       try driver.ask(Abandon(path, writer)): Unit
       catch { case _: Exception => () }
+
+    /** The driver drops what this writer has sent, and nothing else. */
+    override def release(): Unit = abandon()
   }
 
   override def open(name: String): StoredInput = {

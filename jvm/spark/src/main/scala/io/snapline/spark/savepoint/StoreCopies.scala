@@ -27,7 +27,7 @@ private[savepoint] final class StoreCopies(from: String, to: String, configurati
     */
   def run(stores: Seq[(StoreVersion, StoreId)]): Seq[CopiedVersion] = {
     val (source, target) = (new StoreFolders(from, configuration.value), new StoreFolders(to, configuration.value))
-    // A task that died has left files under the names that this one gives.
+    // A task that died has left files under the names that this one gives, and one beside it makes them now.
     val isAgain = Option(TaskContext.get()).exists(_.attemptNumber() > 0)
     val copies = stores.map { case (store, id) =>
       val each: Callable[CopiedVersion] = () =>
