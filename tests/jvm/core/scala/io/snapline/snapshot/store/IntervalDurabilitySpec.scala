@@ -24,8 +24,10 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
 
   private final class Outcome(confirms: Boolean = true) extends SnapshotListener {
     private val told = new CompletableFuture[Either[Exception, HandleMeta]]
+    @volatile var late: () => Unit = () => ()
     override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit = {
       if (confirms) mayReuse()
+      late = mayReuse
       assert(told.complete(Right(handle.meta)))
     }
     override def failed(reason: Exception): Unit = assert(told.complete(Left(reason)))
@@ -52,8 +54,13 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
     state.commit()
   }
 
-  private def checkpoint(state: VersionedState, version: Long, value: String): (VersionRef, Outcome) = {
-    val outcome = new Outcome
+  private def checkpoint(
+      state: VersionedState,
+      version: Long,
+      value: String,
+      confirms: Boolean = true
+  ): (VersionRef, Outcome) = {
+    val outcome = new Outcome(confirms)
     state.load(version, None, interval = true)
     put(state, "k", value)
     (state.commit(checkpoint = Some(outcome)), outcome)
@@ -129,6 +136,46 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
       val two = outcome.await().toOption.get
       assert(two.files.map(_.uid).toSet.intersect(one.files.map(_.uid).toSet).isEmpty)
       assert(two.uploadedFiles == two.files.size)
+    }
+  }
+
+  for (late <- Seq(false, true))
+    test(s"what the coordinator has answered for is not named behind a snapshot that it has not, answered late $late") {
+      withStore { fixture =>
+        val state = fixture.open()
+        state.load(0, None, interval = true)
+        (0 until 3000).foreach(i => put(state, s"row$i", "x" * 200))
+        val outcome = new Outcome(confirms = !late)
+        state.commit(checkpoint = Some(outcome))
+        def uids(of: Outcome): Set[String] = of.await().toOption.get.files.map(_.uid).toSet
+        val first = uids(outcome)
+        val second = uids(checkpoint(state, 1, "small", confirms = false)._2)
+        assert(first.subsetOf(second) == (backend.shares && !late))
+        // The newest that the coordinator holds may be the second: it need not have the first any more.
+        if (late) outcome.late()
+        val third = uids(checkpoint(state, 2, "again")._2)
+        assert(third.intersect(first ++ second).isEmpty)
+        assert(third.subsetOf(uids(checkpoint(state, 3, "and again")._2)) == backend.shares)
+      }
+    }
+
+  test("where each batch is durable, too, nothing is named of before a snapshot that was not answered for") {
+    withStore { fixture =>
+      val state = fixture.open()
+      def snapshot(version: Long, confirms: Boolean): Set[String] = {
+        val outcome = new Outcome(confirms)
+        state.load(version, None)
+        put(state, s"row$version", "small")
+        state.commit(checkpoint = Some(outcome))
+        outcome.await().toOption.get.files.map(_.uid).toSet
+      }
+      state.load(0, None)
+      (0 until 3000).foreach(i => put(state, s"row$i", "x" * 200))
+      state.commit(forceSnapshot = true)
+      val first = snapshot(1, confirms = false)
+      val second = snapshot(2, confirms = true)
+      assert(second.intersect(first).isEmpty)
+      assert(second.subsetOf(snapshot(3, confirms = true)) == backend.shares)
     }
   }
 

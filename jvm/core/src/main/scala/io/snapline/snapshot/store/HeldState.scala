@@ -197,15 +197,19 @@ private[snapshot] final class HeldState(
 
   /** @param until
     *   the mark at the moment it shows
+    * @param isAwaited
+    *   a coordinator has to say whether its files may be named again. The coordinator may hold this snapshot in the
+    *   place of those before it, and delete their files.
     */
-  def snapshotMade(meta: HandleMeta, until: Mark): Unit = synchronized {
+  def snapshotMade(meta: HandleMeta, until: Mark, isAwaited: Boolean): Unit = synchronized {
     lastSnapshot = Some(meta)
     covered = until
+    if (isAwaited) uploaded = Map.empty
   }
 
-  /** The next snapshot may name what this one has uploaded. */
+  /** The next snapshot may name what this one has uploaded, unless another one was made since. */
   def reuse(meta: HandleMeta): Unit = synchronized {
-    uploaded = meta.files.map(file => file.name -> file).toMap
+    if (lastSnapshot.exists(_.ref == meta.ref)) uploaded = meta.files.map(file => file.name -> file).toMap
   }
 
   def snapshotEnded(): Unit = synchronized {

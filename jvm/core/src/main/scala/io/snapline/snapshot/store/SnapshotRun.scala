@@ -85,7 +85,7 @@ private[snapshot] final class SnapshotRun private (
     try {
       val files =
         try made.pending.materialize().inline(store.settings.inlineThreshold)
-        finally if (made.outlives) held.snapshotTaken()
+        finally if (made.ofCheckpoint) held.snapshotTaken()
       local = Some(files)
       destination.put(write(files), files)(end)
     } catch {
@@ -105,7 +105,7 @@ private[snapshot] final class SnapshotRun private (
 
   private def keep(handle: StoredHandle, local: LocalSnapshot): StoredHandle = {
     backup.foreach(_.keep(handle.meta, local))
-    held.snapshotMade(handle.meta, made.mark)
+    held.snapshotMade(handle.meta, made.mark, made.ofCheckpoint)
     note(handle.meta, millis)
     handle
   }
@@ -121,8 +121,9 @@ private[snapshot] object SnapshotRun {
 
   /** The results of the sync phase.
     *
-    * @param outlives
-    *   whether the snapshot is made although another state is held by then
+    * @param ofCheckpoint
+    *   whether the snapshot is made although another state is held by then. A coordinator has to say whether the next
+    *   one may name its files.
     * @param begun
     *   System.nanoTime
     * @param part
@@ -130,7 +131,7 @@ private[snapshot] object SnapshotRun {
     */
   private final case class Prepared(
       pending: PendingSnapshot,
-      outlives: Boolean,
+      ofCheckpoint: Boolean,
       families: Seq[FamilyState],
       mark: Mark,
       inFlightBytes: Long,
@@ -145,16 +146,16 @@ private[snapshot] object SnapshotRun {
       ref: VersionRef,
       note: (HandleMeta, Long) => Unit,
       destination: HandleDestination,
-      outlives: Boolean,
+      ofCheckpoint: Boolean,
       backup: Option[LocalBackup]
   ): SnapshotRun = {
     val pending = held.backend.snapshot()
     val families = held.backend.families.map(f => FamilyState(f.descriptor, f.keyCount))
     val begun = System.nanoTime()
     val part = destination.expect(ref.version)
-    val made = Prepared(pending, outlives, families, held.mark, held.inFlightBytes, begun, part)
+    val made = Prepared(pending, ofCheckpoint, families, held.mark, held.inFlightBytes, begun, part)
     // Nothing fails from here to its end, so that each that was begun is taken.
-    if (outlives) held.snapshotBegun()
+    if (ofCheckpoint) held.snapshotBegun()
     new SnapshotRun(store, held, ref, made, note, destination, backup)
   }
 }

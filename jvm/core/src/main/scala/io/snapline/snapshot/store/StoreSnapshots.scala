@@ -28,12 +28,12 @@ private[snapshot] final class StoreSnapshots(
     */
   def ofCheckpoint(held: HeldState, ref: VersionRef, alone: Boolean): SnapshotRun = {
     val to = merged.filter(_ => alone).getOrElse(ownFile)
-    SnapshotRun.prepare(store, held, ref, note(held), to, outlives = true, backup)
+    SnapshotRun.prepare(store, held, ref, note(held), to, ofCheckpoint = true, backup)
   }
 
   /** The caller has claimed it. */
   def ofPolicy(held: HeldState, ref: VersionRef): SnapshotRun =
-    try SnapshotRun.prepare(store, held, ref, note(held), ownFile, outlives = false, None)
+    try SnapshotRun.prepare(store, held, ref, note(held), ownFile, ofCheckpoint = false, None)
     catch { case e: Throwable => held.snapshotEnded(); throw e }
 
   private def note(held: HeldState)(meta: HandleMeta, millis: Long): Unit = {
