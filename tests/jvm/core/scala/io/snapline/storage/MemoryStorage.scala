@@ -17,6 +17,9 @@ final class MemoryStorage extends CheckpointStorage {
   /** Fails the next write whose file's name ends so. */
   @volatile var failWriteTo: Option[String] = None
 
+  /** What is abandoned stays. */
+  @volatile var keepAbandoned = false
+
   override def location: String = "memory:/store"
 
   override def create(name: String): StoredOutput = synchronized {
@@ -48,7 +51,7 @@ final class MemoryStorage extends CheckpointStorage {
     }
 
     override def abandon(): Unit = {
-      files -= name
+      if (!keepAbandoned) files -= name
       end()
     }
 

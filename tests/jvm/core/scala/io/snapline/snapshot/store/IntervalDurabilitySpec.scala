@@ -9,7 +9,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.snapline.error.StateNotFound
+import io.snapline.error.{CheckpointDamaged, StateNotFound}
 import io.snapline.snapshot.format.{HandleMeta, VersionRef}
 import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener, SnapshotPool}
@@ -569,6 +569,45 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
     }
   }
 
+  for (
+    (what, harm, missing) <- Seq[(String, Array[Byte] => Array[Byte], Boolean)](
+      ("its header", _.take(10), true),
+      ("a part", bytes => bytes.take(bytes.length / 2), true),
+      ("all of it, and not as it was", flipped, false)
+    )
+  ) test(s"a changelog of which an executor that is gone has copied $what is missing: $missing") {
+    withStore { fixture =>
+      val gone = fixture.open()
+      val (base, outcome) = checkpoint(gone, 0, "checked")
+      assert(outcome.await().isRight)
+      val ref = batch(gone, 1, "a")
+      val bytes = java.nio.file.Files.readAllBytes(new java.io.File(fixture.nearFolder(0), ref.changelogName).toPath)
+      fixture.stored.write(ref.changelogName, harm(bytes))
+      def load(uid: Option[String]): Unit =
+        fixture.open().load(2, uid, interval = true, base = Some(base), covered = Some(1))
+      Seq(Some(ref.uid), None).foreach { uid =>
+        if (missing) assertThrows[StateNotFound](load(uid)) else assertThrows[CheckpointDamaged](load(uid))
+      }
+      // A version that was in storage when its batch ended has lost what it had.
+      assertThrows[CheckpointDamaged](fixture.open().load(2, Some(ref.uid)))
+    }
+  }
+
+  for (isBase <- Seq(true, false))
+    test(s"a handle that ends half-way is damage if the run goes on from it, and else as good as none: $isBase") {
+      withStore { fixture =>
+        val gone = fixture.open()
+        batch(gone, 0, "a"): Unit
+        val (ref, outcome) = checkpoint(gone, 1, "checked")
+        assert(outcome.await().isRight)
+        val bytes = fixture.stored.bytes(ref.handleName)
+        fixture.stored.write(ref.handleName, bytes.take(bytes.length / 2))
+        def load(): Unit =
+          fixture.open().load(2, Some(ref.uid), interval = true, base = Some(ref).filter(_ => isBase))
+        if (isBase) assertThrows[CheckpointDamaged](load()) else assertThrows[StateNotFound](load())
+      }
+    }
+
   test("a state that is closed has copied its changelogs") {
     withStore { fixture =>
       val state = fixture.open()
@@ -634,10 +673,12 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
     }
   }
 
-  private def flip(file: java.io.File): Unit = {
-    val bytes = java.nio.file.Files.readAllBytes(file.toPath)
-    bytes(bytes.length / 2) = (bytes(bytes.length / 2) ^ 1).toByte
-    java.nio.file.Files.write(file.toPath, bytes): Unit
+  private def flip(file: java.io.File): Unit =
+    java.nio.file.Files.write(file.toPath, flipped(java.nio.file.Files.readAllBytes(file.toPath))): Unit
+
+  private def flipped(bytes: Array[Byte]): Array[Byte] = {
+    val half = bytes.length / 2
+    bytes.updated(half, (bytes(half) ^ 1).toByte)
   }
 }
 

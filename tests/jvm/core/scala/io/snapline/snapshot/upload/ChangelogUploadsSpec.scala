@@ -73,6 +73,17 @@ class ChangelogUploadsSpec extends AnyFunSuite {
     assert(executor.storage.open == 0)
   }
 
+  test("what a refused copy has left does not stand in the way of the next try") {
+    val executor = new Executor
+    executor.storage.failWriteTo = Some(".changelog")
+    executor.storage.keepAbandoned = true
+    val first = executor.commit()
+    assert(executor.stored == Seq(1) && executor.storage.files(first.changelogName).isEmpty)
+    executor.commit()
+    assert(executor.stored == Seq(1, 2))
+    assert(new String(executor.storage.files(first.changelogName)) == s"changes of $first")
+  }
+
   test("none follows one that is gone, until a checkpoint has that one") {
     val gate = new CountDownLatch(1)
     val executor = new Executor(name => if (name.startsWith("1_")) assert(gate.await(30, TimeUnit.SECONDS)))

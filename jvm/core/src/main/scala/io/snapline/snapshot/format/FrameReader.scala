@@ -36,12 +36,12 @@ private[snapline] final class FrameReader(
   def length: Long = input.length
 
   private def check(): Array[Byte] = {
-    if (input.length < Frame.HeaderBytes + Frame.TrailerBytes) {
+    if (!FrameReader.hasRoom(input)) {
       throw Frame.damaged(file, s"${input.length} bytes are too few: it was never written to its end")
     }
     val trailer = read(input.length - Frame.TrailerBytes, Frame.TrailerBytes)
     val header = read(0, Frame.HeaderBytes)
-    if (text(trailer, 24) != Frame.EndMagic) {
+    if (!FrameReader.isEnd(trailer)) {
       if (FrameReader.foreign(header)) {
         throw new NotACheckpoint(
           s"$file was written by Spark's own state store provider.",
@@ -139,6 +139,22 @@ private[snapline] final class FrameReader(
 
 private[snapline] object FrameReader {
   val ReadAtOnce: Long = 16L << 20
+
+  /** Whether the file was written to its end. Nothing else is checked. */
+  def isFinished(storage: CheckpointStorage, name: String): Boolean = {
+    val input = storage.open(name)
+    try
+      hasRoom(input) && {
+        val trailer = new Array[Byte](Frame.TrailerBytes)
+        input.readFully(input.length - Frame.TrailerBytes, trailer, 0, Frame.TrailerBytes)
+        isEnd(trailer)
+      }
+    finally input.close()
+  }
+
+  private def hasRoom(input: StoredInput) = input.length >= Frame.HeaderBytes + Frame.TrailerBytes
+
+  private def isEnd(trailer: Array[Byte]) = new String(trailer, 24, 8, "ISO-8859-1") == Frame.EndMagic
 
   /** Spark's changelogs begin with the frame of their codec (LZ4, Zstandard, Snappy, LZF), its snapshots with that of a
     * zip file.

@@ -53,7 +53,8 @@ private[snapshot] final class StateLoader(
     val backdated = ahead.map(new BackdatedSnapshot(storage, clock, origin).write(_, version).uid)
     val named = backdated.orElse(uid)
     val restored =
-      if (interval) underInterval(version, named, deadline(awaits)) else restoring(storage).restore(version, named)
+      if (interval) underInterval(version, named, base, deadline(awaits))
+      else restoring(storage).restore(version, named)
     forCoordinator(adopt(restored), interval, base)
   }
 
@@ -95,13 +96,20 @@ private[snapshot] final class StateLoader(
   /** A snapshot that ends meanwhile takes the changelogs it covers along, and several may end one after the other: a
     * failure counts when the executor's folder is the same as before.
     *
+    * @param base
+    *   a snapshot that a complete checkpoint has: it was whole
     * @param deadline
     *   until then (System.nanoTime) storage may get what it lacks
     */
-  @tailrec private def underInterval(version: Long, uid: Option[String], deadline: Long): Restored = {
+  @tailrec private def underInterval(
+      version: Long,
+      uid: Option[String],
+      base: Option[VersionRef],
+      deadline: Long
+  ): Restored = {
     val before = nearFiles
     val restored =
-      try Some(restoring(layered).restore(version, uid))
+      try Some(new StateRestore(layered, factory, check, !base.contains(_)).restore(version, uid))
       catch {
         case _: StateNotFound | _: CheckpointDamaged if nearFiles != before => None
         case _: StateNotFound | _: CheckpointDamaged if System.nanoTime() < deadline =>
@@ -110,7 +118,7 @@ private[snapshot] final class StateLoader(
       }
     restored match {
       case Some(found) => found
-      case None => underInterval(version, uid, deadline)
+      case None => underInterval(version, uid, base, deadline)
     }
   }
 

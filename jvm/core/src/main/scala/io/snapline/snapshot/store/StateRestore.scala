@@ -31,8 +31,18 @@ private[snapline] final case class Restored(
     changelogBytes: Long
 )
 
-/** Brings a version back from storage (docs/FORMAT.md section 6). Reads only. */
-private[snapline] final class StateRestore(storage: CheckpointStorage, factory: BackendFactory, check: Origin => Unit) {
+/** Brings a version back from storage (docs/FORMAT.md section 6). Reads only.
+  *
+  * @param mayBeUnfinished
+  *   states whose files need not have been in storage when their batch ended. One that has none with an end is missing
+  *   like one that has none: its executor is gone, or writes it still.
+  */
+private[snapline] final class StateRestore(
+    storage: CheckpointStorage,
+    factory: BackendFactory,
+    check: Origin => Unit,
+    mayBeUnfinished: VersionRef => Boolean = _ => false
+) {
   private val log = LoggerFactory.getLogger(classOf[StateRestore])
   private val files = new StateFiles(storage)
 
@@ -59,6 +69,13 @@ private[snapline] final class StateRestore(storage: CheckpointStorage, factory: 
           None
       }
     }.collectFirst { case Some(restored) => restored }.getOrElse {
+      if (candidates.forall(ref => mayBeUnfinished(ref) && isUnfinished(folder, ref))) {
+        throw new StateNotFound(
+          s"Version $version of the state in ${storage.location} is not there: ${failures.head.found}",
+          "nothing: a restart of the query goes back to a state that is whole, and runs the batches since then again.",
+          failures.head
+        )
+      }
       val advice = newestSound(
         folder,
         version
@@ -70,6 +87,14 @@ private[snapline] final class StateRestore(storage: CheckpointStorage, factory: 
         advice,
         failures.head
       )
+    }
+  }
+
+  private def isUnfinished(folder: StoreFolder, ref: VersionRef): Boolean = {
+    val own = folder.changelogs.get(ref) ++ folder.handles.get(ref)
+    own.nonEmpty && own.forall { file =>
+      try !FrameReader.isFinished(storage, file.name)
+      catch { case _: StateNotFound => false }
     }
   }
 

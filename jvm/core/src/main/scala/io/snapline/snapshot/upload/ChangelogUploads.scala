@@ -39,6 +39,9 @@ private[snapshot] final class ChangelogUploads(
 
   /** Storage has refused the last one: the next commit tries again. */
   private var isRefused = false
+
+  /** The one that was refused last: a part of it may be there. */
+  private var partial: Option[VersionRef] = None
   private var runs = false
 
   /** The changelog of this version is whole. */
@@ -93,6 +96,8 @@ private[snapshot] final class ChangelogUploads(
 
   private def copy(ref: VersionRef): Unit =
     try {
+      // Nobody else writes a file of this name, and a part of one is of no use.
+      if (partial.contains(ref)) storage.delete(ref.changelogName): Unit
       write(ref.changelogName)
       synchronized {
         waiting.dequeue(): Unit
@@ -104,7 +109,10 @@ private[snapshot] final class ChangelogUploads(
         synchronized { gap = Some(ref.version) }
       case NonFatal(e) =>
         log.warn(s"The changelog $ref of ${storage.location} was not copied. The next commit tries again.", e)
-        synchronized { isRefused = true }
+        synchronized {
+          isRefused = true
+          partial = Some(ref)
+        }
     }
 
   private def write(name: String): Unit = {
