@@ -112,6 +112,28 @@ class HadoopCheckpointStorageSpec extends AnyFunSuite {
     }
   }
 
+  test("a file that is there and cannot be opened is not missing, and neither is one that cannot be made") {
+    withFolder { (folder, plain) =>
+      write(plain, "there", Array[Byte](1))
+      val configuration = new Configuration
+      NoHandlesFileSystem.in(configuration)
+      val storage = new HadoopCheckpointStorage(new Path(folder.toURI), configuration)
+      Seq(intercept[StorageFailure](storage.open("there")), intercept[StorageFailure](storage.create("new"))).foreach {
+        e => assert(e.code == "SNAPLINE-STORAGE" && e.found.contains("(Too many open files)"))
+      }
+      intercept[StateNotFound](storage.open("not-there"))
+    }
+  }
+
+  test("a file that goes while it is written is a failure") {
+    withFolder { (folder, storage) =>
+      val output = storage.create("a")
+      output.write(new Array[Byte](10))
+      Files.delete(new File(folder, "a").toPath)
+      intercept[StorageFailure](output.close())
+    }
+  }
+
   test("what is released stays, and takes nothing of another file away") {
     withFolder { (_, storage) =>
       val begun = storage.create("a")

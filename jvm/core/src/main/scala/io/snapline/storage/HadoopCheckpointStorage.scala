@@ -22,24 +22,24 @@ final class HadoopCheckpointStorage(root: Path, configuration: Configuration) ex
 
   override def create(name: String): StoredOutput = {
     val path = new Path(root, name)
-    new Output(wrap("create", path)(fileSystem.create(path, false)), path)
+    new Output(writing("create", path)(fileSystem.create(path, false)), path)
   }
 
   private final class Output(stream: FSDataOutputStream, path: Path) extends StoredOutput {
     private var bytes = 0L
 
     override def write(b: Int): Unit = {
-      wrap("write", path)(stream.write(b))
+      writing("write", path)(stream.write(b))
       bytes += 1
     }
 
     override def write(source: Array[Byte], offset: Int, length: Int): Unit = {
-      wrap("write", path)(stream.write(source, offset, length))
+      writing("write", path)(stream.write(source, offset, length))
       bytes += length
     }
 
     /** A file system that lost bytes without a word must not have a version counted on it: the length is asked for. */
-    override def close(): Unit = wrap("close", path) {
+    override def close(): Unit = writing("close", path) {
       stream.close()
       val length = fileSystem.getFileStatus(path).getLen
       if (length != bytes) throw new IOException(s"$bytes bytes were written and $length are there")
@@ -65,7 +65,9 @@ final class HadoopCheckpointStorage(root: Path, configuration: Configuration) ex
     wrap("open", path) {
       val status = fileSystem.getFileStatus(path)
       // An object store need not be asked for the length a second time.
-      val stream = FutureIO.awaitFuture(fileSystem.openFile(path).withFileStatus(status).build())
+      val stream =
+        try FutureIO.awaitFuture(fileSystem.openFile(path).withFileStatus(status).build())
+        catch { case e: FileNotFoundException if fileSystem.exists(path) => throw failure("open", path, e) }
       new StoredInput {
         override val length: Long = status.getLen
         override def readFully(position: Long, target: Array[Byte], offset: Int, count: Int): Unit =
@@ -93,6 +95,14 @@ final class HadoopCheckpointStorage(root: Path, configuration: Configuration) ex
   override def delete(name: String): Boolean = {
     val path = new Path(root, name)
     wrap("delete", path)(fileSystem.delete(path, false))
+  }
+
+  /** Java's files say that a file is not found when the process has too many open, or has no permission. Nobody looks
+    * for a file that is being made.
+    */
+  private def writing[A](act: String, path: Path)(body: => A): A = wrap(act, path) {
+    try body
+    catch { case e: FileNotFoundException => throw failure(act, path, e) }
   }
 
   private def wrap[A](act: String, path: Path)(body: => A): A =
