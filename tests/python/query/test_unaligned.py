@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 import snapline
-from snapline import CheckpointConfig, key_by
+from snapline import (
+    CheckpointConfig,
+    CheckpointedFunction,
+    Context,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    ListStateDescriptor,
+    ProcessFunction,
+    key_by,
+)
 from snapline.errors import IncompatibleState, InvalidConfiguration
 from snapline.folder.metadata import read_checkpoint
 from snapline.folder.unaligned import CUTS, UNALIGNED_MARK, rows_wait
@@ -41,6 +53,45 @@ def test_a_checkpoint_says_how_much_is_in_flight(slow: Chains) -> None:
     assert 0 < taken.in_flight < taken.state_size
     assert shown["persisted_data"] == taken.in_flight
     assert none_wait.in_flight == 0
+
+
+class Numbers(ProcessFunction, CheckpointedFunction):
+    """Numbers the rows of its partition; the next number is operator state."""
+
+    def __init__(self, seconds_a_row: float) -> None:
+        self.seconds_a_row = seconds_a_row
+
+    def initialize_state(self, ctx: FunctionInitializationContext) -> None:
+        self.state = ctx.get_operator_state_store().get_list_state(ListStateDescriptor("next", "long"))
+        self.next = sum(self.state.get()) if ctx.is_restored() else 0
+        self.subtask = ctx.get_index_of_this_subtask()
+
+    def process_element(self, row: Any, ctx: Context) -> Iterator[tuple[int, int]]:
+        time.sleep(self.seconds_a_row)
+        yield self.subtask, self.next
+        self.next += 1
+
+    def snapshot_state(self, ctx: FunctionSnapshotContext) -> None:
+        self.state.update([self.next])
+
+
+def test_a_function_whose_first_batch_was_cut_is_restored_in_the_next(slow: Chains) -> None:
+    rows = slow.rows("input", "30 seconds")
+    numbers = snapline.process(rows, Numbers(slow.seconds_a_row), "subtask int, number long", parallelism=2)
+    writer = numbers.writeStream.format("parquet").option("path", str(slow.output_path))
+    writer = writer.option("checkpointLocation", str(slow.checkpoint)).trigger(availableNow=True)
+    query = snapline.start(writer, UNALIGNED)
+    query.awaitTermination()
+    assert query.recentProgress[0]["stateOperators"][0]["customMetrics"]["numChannelRows"] > 0
+    out = slow.rows_out()
+    assert len(out) == rows_in(slow)
+    for subtask in range(2):
+        found = sorted(int(str(number)) for of, number in out if of == subtask)
+        assert found == list(range(len(found)))
+
+
+def rows_in(chains: Chains) -> int:
+    return sum(len(path.read_text().splitlines()) for path in (chains.work / "input").iterdir())
 
 
 @pytest.mark.whole

@@ -107,6 +107,12 @@ final class TaskRuntime(
   /** The function has never run here: it does in the first micro-batch of the operator, in every partition. */
   private[operator] def isFirst: Boolean = setup.spec.operatorStates.nonEmpty && !OperatorMark.isIn(store)
 
+  /** The function has run, be it that its time was over: its operator states are in the store, and the next one finds
+    * them.
+    */
+  private[operator] def hasRun(segment: TaskSetup): Unit =
+    if (segment.streaming && isFirst) OperatorMark.put(store, setup.partitions)
+
   private[operator] def hasDueTimers(segment: TaskSetup): Boolean = segment.spec.keyed && someTimerIsDue(segment)
 
   private def someTimerIsDue(segment: TaskSetup): Boolean =
@@ -118,7 +124,6 @@ final class TaskRuntime(
 
   /** Removes what has expired by then; after the timers, so that they still see it. */
   private[operator] def cleanUp(segment: TaskSetup): Unit = if (segment.streaming) {
-    if (isFirst) OperatorMark.put(store, setup.partitions)
     segment.spec.states.filter(_.ttl).foreach { state =>
       val now = if (state.eventTimeTtl) segment.watermark else Some(segment.batchTime)
       now.foreach(new TtlIndex(state, state.storedKey(segment.key), store, counts).cleanUp)
