@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import snapline
 from snapline import (
@@ -182,3 +182,30 @@ def test_another_backend_is_refused_before_anything_is_written(
     assert all_files(query.work) == before
     run(query, config, state_backend=was)
     assert max(query.batches("commits")) >= SECOND - 1
+
+
+@pytest.mark.parametrize(
+    "config", [CheckpointConfig(), replace(INTERVAL, file_merging=True)], ids=["hashmap", "merged"]
+)
+def test_a_function_of_another_query_reads_the_state(query: RealQuery, config: CheckpointConfig) -> None:
+    running = snapline.start(FailsOnce(-1).writer(query), config, state_backend=HashMapStateBackend())
+    running.awaitTermination()
+
+    # Of which there is a checkpoint: the query has come to its end.
+    batch_id = max(query.batches("commits"))
+
+    def rows_of(session: SparkSession) -> int:
+        return session.read.format("statestore").option("batchId", batch_id).load(str(query.checkpoint)).count()
+
+    found: list[int] = []
+    other = RealQuery(query.session, query.work / "other")
+    other.add_input(0, 1)
+
+    def look(rows: DataFrame, batch: int) -> None:
+        rows.collect()
+        found.append(rows_of(rows.sparkSession))
+
+    writer = other.result().writeStream.foreachBatch(look)
+    writer.option("checkpointLocation", str(other.checkpoint)).trigger(availableNow=True).start().awaitTermination()
+    assert found
+    assert set(found) == {rows_of(query.session)}

@@ -253,7 +253,7 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
     * has left its own. A reader takes nothing.
     */
   private def mayTakeOver(barrier: Option[TaskBarrier]): Boolean =
-    Option(TaskContext.get()).exists(task => StateInternals.queryId(task) != null) &&
+    TaskContext.get() != null && !location.isReader &&
       !(wasLoaded && barrier.exists(_.replays))
 
   /** Waits a little for a snapshot that is being made. */

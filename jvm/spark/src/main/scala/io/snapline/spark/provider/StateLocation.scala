@@ -3,6 +3,8 @@ package io.snapline.spark.provider
 import java.io.File
 import java.util.UUID
 
+import scala.util.Try
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.TaskContext
@@ -41,9 +43,16 @@ private[spark] final class StateLocation(
   private lazy val local = StateInternals.localFolder(s"snapline-${id.operatorId}-${id.partitionId}-${id.storeName}")
   private val factory = new LocalBackends(backend, local, settings)
 
-  /** A task that belongs to no query reads, and cannot know by which backend the state was written. */
+  private lazy val owner: Option[String] = Try(new CheckpointFolder(checkpoint, configuration).queryId).toOption
+
+  /** Whether the task is of no query, or of another one whose function reads this state. */
+  def isReader: Boolean = Option(TaskContext.get()).exists { task =>
+    val query = StateInternals.queryId(task)
+    query == null || StateInternals.runOf(task) != runId.toString && owner.exists(_ != query)
+  }
+
+  /** A reader cannot know by which backend the state was written. */
   private lazy val backend: String = {
-    val isReader = Option(TaskContext.get()).exists(task => StateInternals.queryId(task) == null)
     def written = NewestOrigin.of(files).orElse(NewestOrigin.of(sharing.get.files))
     val found = if (isReader) written.flatMap(_.properties.get(StateProperties.Backend)) else None
     found.getOrElse(settings.backend.kind)
@@ -76,7 +85,7 @@ private[spark] final class StateLocation(
     */
   private def lookForMerged(barrier: Option[TaskBarrier]): Unit = mayBeMerged = barrier match {
     case Some(of) => of.merged || of.interval && settings.fileMerging
-    case None => Option(TaskContext.get()).forall(task => StateInternals.queryId(task) == null)
+    case None => TaskContext.get() == null || isReader
   }
 
   /** The store has a part in a checkpoint, until this is closed: the merged file waits for it. */

@@ -9,7 +9,7 @@ import scala.util.Try
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import org.apache.spark.{SparkConf, SparkEnv, TaskContext}
+import org.apache.spark.{SparkConf, SparkContext, SparkEnv, TaskContext}
 import org.apache.spark.sql.errors.QueryExecutionErrors
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 import org.apache.spark.sql.types.DataType
@@ -27,6 +27,9 @@ object StateInternals {
   }
 
   def queryId(task: TaskContext): String = task.getLocalProperty(StreamExecution.QUERY_ID_KEY)
+
+  /** The run of a stream that the task is of, if its function has not begun a job group of its own. */
+  def runOf(task: TaskContext): String = task.getLocalProperty(SparkContext.SPARK_JOB_GROUP_ID)
 
   /** A folder under the executor's local dirs; Spark deletes it when the executor ends. */
   def localFolder(name: String): File =
