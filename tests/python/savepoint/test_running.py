@@ -11,11 +11,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 import snapline
 from snapline import CheckpointConfig
-from snapline.errors import InvalidConfiguration
+from snapline.errors import InvalidConfiguration, StorageFailure
 from snapline.inspect import SavepointFolder
 from snapline.query import HadoopFiles
 from snapline.savepoint import create_savepoint, read_savepoint, read_state, rescale_checkpoint, restore_savepoint
 
+from ..query.real_query import wait_for
 from .queries import StatefulQuery
 
 RARELY = CheckpointConfig(interval=timedelta(hours=1))
@@ -153,3 +154,37 @@ def test_says_that_the_sink_is_ahead(spark: SparkSession, tmp_path: Path, caplog
     again.stop_with_savepoint(str(tmp_path / "level"))
     assert "were committed" not in caplog.text
     assert read_savepoint(HadoopFiles(spark, str(tmp_path / "level"))).batch == 4
+
+
+def test_has_the_batch_that_was_planned(spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    query = StatefulQuery(spark, tmp_path, "aggregation")
+    query.add_input(range(2))
+    running = snapline.start(writer(query, "one"), RARELY)
+    running.processAllAvailable()
+    running.trigger_checkpoint()
+    query.add_input(range(2, 3))
+    running.processAllAvailable()
+    running.stop()
+    # As a driver leaves it that is killed when the sink has the batch.
+    for name in ("2", ".2.crc"):
+        (tmp_path / "one/commits" / name).unlink(missing_ok=True)
+    metadata = create_savepoint(spark, str(tmp_path / "one"), str(tmp_path / "savepoint"))
+    assert (metadata.batch, metadata.checkpoint) == (1, 2)
+    assert metadata.planned == (tmp_path / "one/offsets/2").read_text()
+    assert "Batch 2 of" in caplog.text
+
+
+def test_leaves_no_checkpoint_when_nobody_waits_for_it(spark: SparkSession, tmp_path: Path) -> None:
+    query = StatefulQuery(spark, tmp_path, "aggregation")
+    query.add_input(range(1))
+    running = snapline.start(writer(query, "one"), RARELY)
+    try:
+        running.processAllAvailable()
+        wait_for(lambda: running.checkpoints()["counts"]["completed"] == 1)
+        with pytest.raises(StorageFailure, match="within 0 s"):
+            running.savepoint(str(tmp_path / "savepoint"), timeout=0)
+        wait_for(lambda: running.checkpoints()["counts"]["completed"] == 2)
+        kept = tmp_path / "one/snapline"
+        wait_for(lambda: [path.parent.name for path in kept.glob("chk-*/_metadata")] == ["chk-1"])
+    finally:
+        running.stop()

@@ -92,12 +92,18 @@ def test_a_folder_that_is_older_than_the_sink_is_refused(spark: SparkSession, tm
     assert table(spark, url) == [(1, 0), (1, 0), (1, 1), (1, 1)]
 
 
-def test_a_savepoint_is_taken_when_the_sink_has_whole_batches(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("function", [False, True], ids=["exactly_once", "foreachBatch"])
+def test_a_savepoint_is_taken_when_the_sink_has_whole_batches(
+    spark: SparkSession, tmp_path: Path, function: bool
+) -> None:
     url, checkpoint = url_of(tmp_path), tmp_path / "checkpoint"
 
+    def write(df: DataFrame, batch: int) -> None:
+        df.write.format("snapline-jdbc").options(url=url, dbtable="totals").mode("append").save()
+
     def writer(folder: Path) -> Any:
-        counts = snapline.key_by(stream(spark, tmp_path / "input"), "k").sum("v")
-        return snapline.exactly_once(writer_of(counts, folder)).jdbc(url, "totals")
+        counts = writer_of(snapline.key_by(stream(spark, tmp_path / "input"), "k").sum("v"), folder)
+        return counts.foreachBatch(write) if function else snapline.exactly_once(counts).jdbc(url, "totals")
 
     give(tmp_path / "input", "0", [(k, 1) for k in range(4)])
     query = snapline.start(writer(checkpoint))

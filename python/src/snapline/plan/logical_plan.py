@@ -137,6 +137,11 @@ class WriterSettings:
         """Whether ``snapline.exactly_once`` chose the sink."""
         return self.format.lower() in (KAFKA_SINK, JDBC_SINK) or OWN_SINK.lower() in self.options
 
+    @property
+    def is_function(self) -> bool:
+        """Whether the sink is a function of the user's."""
+        return self.format.lower() in ("foreach", "foreachbatch")
+
     @classmethod
     def of(cls, writer: DataStreamWriter) -> WriterSettings:
         """Spark's writer gives out none of them: they are read from its fields."""

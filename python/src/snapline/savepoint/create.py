@@ -81,7 +81,7 @@ def create_savepoint(
     check_empty(target, "a savepoint")
     state = find_state(session, source.location, number)
     if number is None:
-        warn_of_later_batches(source, state.batch)
+        warn_of_later_batches(source, state)
     if format == NATIVE:
         check_native(state)
     waiting = waiting_operators(source, state, in_flight=in_flight)

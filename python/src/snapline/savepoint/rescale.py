@@ -58,7 +58,7 @@ def rescale_checkpoint(
     source, target = _AsSavepoint(session, checkpoint), HadoopFiles(session, to)
     state = find_state(session, source.location, number)
     if number is None:
-        warn_of_later_batches(source, state.batch)
+        warn_of_later_batches(source, state)
     check_native(state)
     waiting = waiting_operators(source, state, in_flight=True)
     names = spark_files(source, state.operators, state.batch)

@@ -51,7 +51,8 @@ private[savepoint] object LeftOutStates {
     * is refused.
     */
   private def isList(operator: OperatorLayout, family: FamilyLayout): Boolean = family.spec match {
-    case _: NoPrefixKeyStateEncoderSpec if !family.internal => throw new IncompatibleState(
+    case _: NoPrefixKeyStateEncoderSpec if !family.internal =>
+      throw new IncompatibleState(
         s"The state ${family.name} of ${operator.title} has entries, and the newest version of the processor leaves it out: nothing says whether it is a list.",
         s"take the state back into the processor, or delete it there (deleteIfExists(\"${family.name}\")), and let a batch run."
       )

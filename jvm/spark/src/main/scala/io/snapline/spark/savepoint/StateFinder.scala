@@ -36,10 +36,13 @@ private[savepoint] final class StateFinder(session: SparkSession, checkpoint: St
     )
     val checkpoint = numbered(number)
     if (readBack) checkpoint.foreach(found => folder.verify(found.handles))
-    checkpoint.fold(newest())(ofCheckpoint)
+    checkpoint.fold(newest())(ofCheckpoint(_, isAsked = number.isDefined))
   }
 
-  private def ofCheckpoint(metadata: CheckpointMetadata): FoundState = {
+  /** @param isAsked
+    *   it need not be the newest, and the query may run
+    */
+  private def ofCheckpoint(metadata: CheckpointMetadata, isAsked: Boolean): FoundState = {
     val uids = metadata.handles.map { case (store, handle) => store -> handle.ref.uid }
     val version = metadata.batch + 1
     val ahead = metadata.handles.values.count(_.ref.version > version)
@@ -56,11 +59,17 @@ private[savepoint] final class StateFinder(session: SparkSession, checkpoint: St
       version,
       offsets,
       commit,
-      None,
+      if (isAsked) None else plannedAfter(metadata.batch),
       uids,
       operators
     )
     LeftOutStates.settle(session, found)
+  }
+
+  /** The log's entry of the next batch, if that was planned and this is the last one committed. */
+  private def plannedAfter(batch: Long): Option[String] = {
+    val isLast = batches("commits").lastOption.contains(batch) && batches("offsets").lastOption.contains(batch + 1)
+    if (isLast) entry("offsets", batch + 1) else None
   }
 
   private def newest(): FoundState = {
@@ -68,16 +77,14 @@ private[savepoint] final class StateFinder(session: SparkSession, checkpoint: St
       throw new StateNotFound(s"No batch of $root was committed.", "wait for the first.")
     )
     val batch = if (hasInterval) durableBefore else committed
-    val next = batch + 1
-    val planned =
-      if (batch == committed && batches("offsets").lastOption.contains(next)) entry("offsets", next) else None
     def needed(log: String): String = entry(log, batch).getOrElse(
       throw new StateNotFound(s"$root/$log/$batch does not exist.", "check the checkpoint's path.")
     )
     val (offsets, commit) = (needed("offsets"), needed("commits"))
     val operators = operatorsOf(batch, offsets)
     val uids = committedUids(operators, commit)
-    val found = FoundState(root.toString, batch, None, next, offsets, commit, planned, uids, operators)
+    val found =
+      FoundState(root.toString, batch, None, batch + 1, offsets, commit, plannedAfter(batch), uids, operators)
     LeftOutStates.settle(session, found)
   }
 
