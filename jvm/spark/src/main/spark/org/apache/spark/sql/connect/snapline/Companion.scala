@@ -145,7 +145,8 @@ final class Companion private[snapline] (holder: SessionHolder, token: String, o
   private def watch(): Unit = {
     val code = process.waitFor()
     if (failure.isEmpty) failure = Some(ended(code))
-    try if (!isClosing) stopQueries()
+    // A process that was told to end may have left some: one whose start it was about, or that did not stop in time.
+    try stopQueries()
     finally {
       gateway.shutdown()
       onEnd(this)
