@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Sequence
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -136,6 +137,38 @@ def test_goes_back_by_hand(query: RealQuery, lived: Lived) -> None:
     assert query.state(lived.newest) == lived.state
 
 
+def test_goes_back_by_hand_where_no_batch_follows(query: RealQuery) -> None:
+    run(query, KEPT)
+    query.add_input(FIRST, SECOND)
+    run(query, KEPT)
+    assert numbers(query) == [1, 2]
+    run(query, KEPT, restore=1)
+    assert numbers(query) == [1]
+    query.add_input(SECOND, ALL)
+    assert run(query, KEPT).checkpoints()["latest"]["restored"]["id"] == 1
+    assert numbers(query) == [1, 2]
+    assert verify(CheckpointFolder(query.checkpoint)).findings == ()
+
+
+def test_a_restart_keeps_the_checkpoints_since_the_one_it_was_restored_from(query: RealQuery) -> None:
+    run(query, KEPT)
+    query.add_input(FIRST, SECOND)
+
+    class FailsLate(FailsOnce):
+        def __call__(self, rows: DataFrame, batch: int) -> None:
+            if batch == self.batch:
+                wait_for(lambda: 2 in numbers(query))
+            super().__call__(rows, batch)
+
+    # Batches 4 and 5 are new, and checkpoint 2 is of the first of them.
+    sink = FailsLate(5)
+    restart = FixedDelayRestart(attempts=1, delay=0)
+    running = snapline.start(sink.writer(query), CheckpointConfig(num_retained=5), restore=1, restart=restart)
+    running.awaitTermination()
+    assert (running.restarts, sink.failures) == (1, 1)
+    assert {1, 2} <= set(numbers(query))
+
+
 @pytest.mark.parametrize("kind", ["handle", "sst"])
 def test_a_damaged_checkpoint_is_set_aside_for_an_older_one(query: RealQuery, lived: Lived, kind: str) -> None:
     run(query, TABLES_APART)
@@ -249,6 +282,21 @@ def test_a_strategy_that_gives_up_raises_too(query: RealQuery) -> None:
     with pytest.raises(StreamingQueryException, match="the sink is gone"):
         running.awaitTermination()
     assert (running.restarts, sink.failures) == (1, 2)
+
+
+class Broken:
+    """A user's restart strategy with an error in it."""
+
+    def next_delay(self, now: float, failures: Sequence[float]) -> float | None:
+        raise ZeroDivisionError("no delay")
+
+
+def test_a_strategy_that_fails_is_heard_of(query: RealQuery) -> None:
+    running = snapline.start(FailsOnce(1, always=True).writer(query), INTERVAL, restart=Broken())
+    with pytest.raises(ZeroDivisionError, match="no delay") as caught:
+        running.awaitTermination()
+    assert isinstance(caught.value.__context__, StreamingQueryException)
+    assert (running.exception(), running.restarts, running.isActive) == (caught.value, 0, False)
 
 
 def test_a_checkpoint_when_somebody_asks(ticking: Ticking, tmp_path: Path) -> None:

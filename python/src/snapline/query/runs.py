@@ -112,7 +112,7 @@ class Runs:
         self.driver.goOn(self._recovery.unfinished() if drains else unfinished)
         if self._config.takes_checkpoints and not self._recovery.has_committed and has_initial_state(self._writer._df):
             # A replay that began before the first checkpoint would read the initial state anew.
-            self.driver.trigger(False, False)
+            self.driver.trigger(False)
         self._recovery.clear_the_way()
         path, table = self._target
         writer = self._writer
@@ -173,7 +173,7 @@ class Runs:
 
         Raises: as :meth:`begin`.
         """
-        if self.has_rows_once and self._recovery.unfinished() >= 0:
+        if self.may_have_part and self._recovery.unfinished() >= 0:
             self._run_once()
 
     def _run_once(self) -> None:
@@ -208,6 +208,8 @@ class Runs:
         """
         chosen = None if restore is None else self._state.chosen(restore)
         self.claim()
+        with translate("end the run before"):
+            self.driver.recovering()
         self.report = self._state.run(chosen) or self.report
 
     def stop_replay(self) -> None:
@@ -265,14 +267,20 @@ class Runs:
         return self._location
 
     @property
+    def has_context(self) -> bool:
+        """Whether Spark's context is there: without it no run begins."""
+        return not self._session._jsparkSession.sparkContext().isStopped()
+
+    @property
     def takes_checkpoints(self) -> bool:
         """Whether state is durable at checkpoints only."""
         return self._config.takes_checkpoints
 
     @property
-    def has_rows_once(self) -> bool:
-        """Whether the sink has each row once, by markers of this query."""
-        return WriterSettings.of(self._writer).is_exactly_once
+    def may_have_part(self) -> bool:
+        """Whether the sink may have a part of a batch, and know it by this query's id, as a function may."""
+        writer = WriterSettings.of(self._writer)
+        return writer.is_exactly_once or (writer.is_function and not self.is_real_time)
 
     @property
     def is_real_time(self) -> bool:

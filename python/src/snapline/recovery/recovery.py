@@ -73,7 +73,13 @@ class Recovery:
             newest = log.newest()
             self._files.delete(log.name(0 if newest is None else newest + 1))
 
-    def run(self, checkpoint: CheckpointRef, run_batch: RunBatch, sink_has: SinkHas = lambda batch: False) -> range:
+    def run(
+        self,
+        checkpoint: CheckpointRef,
+        run_batch: RunBatch,
+        sink_has: SinkHas = lambda batch: False,
+        begun: Callable[[], None] = lambda: None,
+    ) -> range:
         """Replays what came after a checkpoint, or goes on with it.
 
         A recovery from another checkpoint that has not ended is taken back first.
@@ -83,6 +89,7 @@ class Recovery:
             run_batch: runs a batch of the query on this checkpoint folder, into a sink that keeps nothing, and returns
                 when it is committed. The logs are such that it is the next one.
             sink_has: whether the sink is known to have a batch that was not committed.
+            begun: called before the first of them, when all is there that replay needs, and the journal with it.
 
         Returns:
             The batches that this recovery runs, those before a crash included.
@@ -101,9 +108,11 @@ class Recovery:
         if journal is None:
             self._sweep()
             journal = self._plan(checkpoint)
-            if not journal.hidden:
-                return journal.hidden
-            self._files.write_new(JOURNAL, journal.to_bytes())
+            if journal.hidden:
+                self._files.write_new(JOURNAL, journal.to_bytes())
+        begun()
+        if not journal.hidden:
+            return journal.hidden
         if not self._files.exists(_HIDDEN):
             self._hide(journal)
         self._replay(journal, run_batch, sink_has)

@@ -11,6 +11,7 @@ from snapline.folder.interval_mark import INTERVAL_MARK, durable_before
 from snapline.folder.journal import NO_CHECKPOINT, CheckpointRef
 from snapline.folder.metadata import CheckpointMetadata, read_checkpoint
 from snapline.folder.operator_metadata import prune_operator_metadata
+from snapline.java_api import translate
 from snapline.plan.plan_checks import find_obstacles, keeps_state, warn_of
 from snapline.recovery.choice import CheckpointChoice
 from snapline.recovery.recovery import Recovery
@@ -134,6 +135,9 @@ class StateRecovery:
             return self._recover(pending.ref)
         if self._lost_its_commit(batch := self._recovery.unfinished()):
             return self._recover(CheckpointRef(NO_CHECKPOINT.id, batch - 1))
+        # An earlier run may have begun with a checkpoint. Those since then are of the same history.
+        self._restored = None
+        self._driver.restoreFrom(NO_CHECKPOINT.id)
         return None
 
     def _lost_its_commit(self, batch: int) -> bool:
@@ -183,13 +187,20 @@ class StateRecovery:
         self._restored = ref
         self._driver.restoreFrom(ref.id)
         with self._replay.recovering():
-            replayed = self._recovery.run(ref, self._replay, self._sink.has)
+            replayed = self._recovery.run(ref, self._replay, self._sink.has, lambda: self._leave_after(ref.id))
         prune_operator_metadata(self._files)
         if not replayed:
             return None
         report = self._reported(ref, replayed)
         _log.log(logging.WARNING if report.ahead else logging.INFO, "%s", report)
         return report
+
+    def _leave_after(self, number: int) -> None:
+        """Newer checkpoints are of another history from now on. A start would choose one where no batch follows."""
+        there = self._choice.numbers()
+        if number in there and number < there[-1]:
+            with translate("remove the checkpoints after the one that was chosen"):
+                self._driver.leaveAfter(number)
 
     def _reported(self, ref: CheckpointRef, replayed: range) -> RecoveryReport:
         if ref.id not in self._choice.numbers():

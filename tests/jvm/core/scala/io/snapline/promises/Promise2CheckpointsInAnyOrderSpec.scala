@@ -43,6 +43,7 @@ class Promise2CheckpointsInAnyOrderSpec extends AnyFunSuite {
       "noise",
       "crash",
       "restart",
+      "recovery",
       "failed query",
       "planned twice",
       "between batches",

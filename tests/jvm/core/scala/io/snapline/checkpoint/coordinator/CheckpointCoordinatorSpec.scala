@@ -95,6 +95,37 @@ class CheckpointCoordinatorSpec extends AnyFunSuite with CoordinatorFixture {
     assert(c.started("r2", Nil, 0, None, 0) == taken.map { case (id, _) => Refuse(id, FailureReason.Restarted) })
   }
 
+  test("between a failure and the next run no checkpoint is taken or completed, but for one that is being written") {
+    val c = coordinator()
+    c.complete(0)
+    c.complete(1)
+    val (two, three) = (c.plan(2).get, 4L)
+    both.foreach(store => c.acknowledged(ack(two, store, handle(3)), 0))
+    assert(c.batchCommitted(2, 0).size == 1, "it is being written")
+    c.requested(CheckpointProperties.Savepoint)
+    assert(c.plan(3).contains(three))
+    val (waiting, _) = c.requested(CheckpointProperties.Savepoint)
+    val over = c.interrupted(0)
+    assert(over.contains(Refuse(waiting, FailureReason.Restarted)))
+    assert(over.collect { case Abort(p, reason, _) => p.id -> reason } == Seq(three -> FailureReason.Restarted))
+    assert(c.requested(CheckpointProperties.Savepoint)._2.nonEmpty)
+    both.foreach(store => assert(!c.acknowledged(ack(three, store, handle(4)), 0).exists(_.isInstanceOf[Complete])))
+    assert(c.batchCommitted(3, 0).isEmpty && c.plan(4).isEmpty && c.interrupted(0).isEmpty)
+    assert(c.betweenBatches(last = true, savepoints = true, 1000).isEmpty)
+    assert(c.repeated(0, savepoints = true, 1000).isEmpty)
+    c.metadataWritten(two, 50, 0)
+    assert(c.retained.map(_.id) == Seq(two))
+    assert(c.started("r2", c.retained, 3, Some(two), 0).isEmpty)
+    assert(c.plan(3).contains(5L))
+  }
+
+  test("a query that is cancelled between two runs takes its checkpoints along") {
+    val c = coordinator(CoordinatorSettings(retention = RetentionPolicy.NeverRetainAfterTermination))
+    c.complete(0)
+    c.interrupted(0)
+    assert(deletes(c.ended(Ending.Canceled, 0)).map(_.checkpoint) == Seq(1) && c.retained.isEmpty)
+  }
+
   test("the number retained: the oldest go, metadata first, with the files that nobody else names") {
     val c = coordinator(CoordinatorSettings(retained = 2))
     val (shared, old, new2) = (file(), file(), file())

@@ -377,8 +377,12 @@ final class ModelQuery(seed: Long) {
 
   // Ends and beginnings.
 
-  /** A driver does or forgets what it was to delete before it reads the folder. */
-  private def start(): Unit = {
+  /** A driver does or forgets what it was to delete before it reads the folder.
+    *
+    * @param chosen
+    *   the checkpoint that a recovery has begun with
+    */
+  private def start(chosen: Option[Long] = None): Unit = {
     while (deletes.nonEmpty && !chance(30)) delete()
     if (deletes.nonEmpty) known.clear()
     deletes.clear()
@@ -386,11 +390,10 @@ final class ModelQuery(seed: Long) {
     if (chance(2)) stores.forgetAllBut(run)
     runs += 1
     run = s"run $runs"
-    if (chance(8)) setAside()
+    if (chosen.isEmpty && chance(8)) setAside()
     val found = metadata.values.toSeq.sortBy(_.id)
-    // The newest, or one that somebody picks.
-    val base = if (found.nonEmpty && chance(4)) Some(found(random.nextInt(found.size)))
-    else found.filterNot(_.properties.isSavepoint).lastOption
+    val base = chosen.fold(choose())(id => found.find(_.id == id))
+    assert(chosen.forall(id => base.exists(_.id == id)), s"$chosen went after a recovery had begun with it")
     planned = None
     over = false
     newest.clear()
@@ -404,6 +407,40 @@ final class ModelQuery(seed: Long) {
     assert(asked.isEmpty, "a request without an answer")
     known ++= found.flatMap(_.names)
     assert(coordinator.retained.map(_.id) == found.filterNot(_.properties.isSavepoint).map(_.id))
+  }
+
+  /** The newest, or one that somebody picks. */
+  private def choose(): Option[CompletedCheckpoint] = {
+    val found = metadata.values.toSeq.sortBy(_.id)
+    if (found.nonEmpty && chance(4)) Some(found(random.nextInt(found.size)))
+    else found.filterNot(_.properties.isSavepoint).lastOption
+  }
+
+  /** The query has failed. A recovery takes its time before the next run begins, and messages of the last one come. */
+  private def recover(): Option[Long] = {
+    note("recovery")
+    over = true
+    planned = None
+    newest.clear()
+    act(coordinator.interrupted(now))
+    assert(asked.isEmpty, "a request without an answer")
+    while (writes.nonEmpty || written.nonEmpty) { write(); report() }
+    while (deletes.nonEmpty) delete()
+    val chosen = choose().map(_.id)
+    (0 until random.nextInt(40)).foreach { _ =>
+      now += random.nextInt(20)
+      random.nextInt(9) match {
+        case 0 => ask()
+        case 1 => act(coordinator.tick(now))
+        case 2 => assert(coordinator.betweenBatches(last = true, savepoints = true, now).isEmpty)
+        case 3 => assert(coordinator.repeated(0, savepoints = true, now).isEmpty)
+        case 4 => act(coordinator.batchCommitted(nextBatch, now))
+        case 5 => delete()
+        case 6 => upload()
+        case _ => deliver()
+      }
+    }
+    chosen
   }
 
   /** The newest checkpoint proves damaged, and somebody takes their savepoints elsewhere. The files are left for people
@@ -422,7 +459,7 @@ final class ModelQuery(seed: Long) {
 
   private def restart(): Unit = {
     note("restart")
-    start()
+    start(if (!over && chance(2)) recover() else None)
   }
 
   private def crash(): Unit = {

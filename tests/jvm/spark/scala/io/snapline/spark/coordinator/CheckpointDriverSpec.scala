@@ -22,7 +22,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.snapline.checkpoint.{CheckpointMetadata, CoordinatorSettings, RetentionPolicy}
-import io.snapline.error.{InvalidConfiguration, QueryTakenOver, SnaplineException}
+import io.snapline.error.{InvalidConfiguration, QueryTakenOver, SnaplineException, StoreClosed}
 import io.snapline.spark.{LocalSpark, StatefulQuery}
 import io.snapline.spark.plugin.SnaplinePlugin
 import io.snapline.spark.protocol.{CheckpointFolder, HoldersReport}
@@ -152,6 +152,43 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
       next.stop()
       again.end("SUSPENDED")
     }
+  }
+
+  test("the checkpoint that a recovery begins with stays until the next run has a newer one") {
+    val checkpoint = folder()
+    val driver = started(checkpoint, intervalMs = 600000, retained = 1)
+    val counted = new Counted(checkpoint)
+    val first = counted.start()
+    try {
+      counted.batch(first, 1)
+      eventually(assert(completed(checkpoint).map(_.checkpoint) == Seq(1)))
+      first.stop()
+      driver.recovering()
+      driver.restoreFrom(1)
+      driver.goOn(-1)
+      val second = counted.start()
+      try {
+        // The barrier is that of the run before, and this one has planned no batch.
+        val request = driver.trigger(savepoint = false)
+        eventually(assert(driver.outcome(request).startsWith("failed")))
+        assert(completed(checkpoint).map(_.checkpoint) == Seq(1))
+        counted.batch(second, 1)
+        eventually(assert(completed(checkpoint).map(_.batch) == Seq(1)))
+        assert(second.lastProgress.stateOperators.head.numRowsTotal == 1)
+      } finally second.stop()
+    } finally {
+      first.stop()
+      driver.end("SUSPENDED")
+    }
+  }
+
+  test("a driver that has ended claims no folder") {
+    val checkpoint = folder()
+    val driver = started(checkpoint, intervalMs = 600000)
+    driver.claimFolder()
+    driver.end("SUSPENDED")
+    intercept[StoreClosed](driver.claimFolder())
+    assert(new CheckpointFolder(new Path(checkpoint), new Configuration).claims.list("").isEmpty)
   }
 
   test("a driver whose folder another one has claimed ends its query, and deletes nothing from then on") {

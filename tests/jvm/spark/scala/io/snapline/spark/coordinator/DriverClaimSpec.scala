@@ -7,7 +7,7 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.snapline.error.QueryTakenOver
+import io.snapline.error.{QueryTakenOver, StoreClosed}
 import io.snapline.storage.MemoryStorage
 
 /** Of all drivers that claim a folder one goes on, whatever happens at the same time. */
@@ -28,12 +28,60 @@ class DriverClaimSpec extends AnyFunSuite {
     val e = intercept[QueryTakenOver](first.check())
     assert(e.getMessage.contains("app-2 on elsewhere"))
     assert(first.lost.contains(e) && second.lost.isEmpty)
-    second.release()
+    second.release(idle = true)
     // Lost is lost: what the other has done is there.
     intercept[QueryTakenOver](first.check())
     intercept[QueryTakenOver](first.take())
-    first.release()
+    first.release(idle = true)
     assert(storage.files.isEmpty)
+  }
+
+  test("a driver that slept while another came and went has lost the folder") {
+    val storage = new MemoryStorage
+    val first = claim(storage)
+    first.take()
+    val second = claim(storage)
+    second.take()
+    second.release(idle = true)
+    assert(intercept[QueryTakenOver](first.check()).getMessage.contains("which has ended"))
+    intercept[QueryTakenOver](first.take())
+  }
+
+  test("and so it has where a third one has claimed since, whatever their ids are") {
+    for (ids <- Seq(new UUID(1, 1), new UUID(2, 2)).map(_.toString).permutations) {
+      val storage = new MemoryStorage
+      val first = new DriverClaim(storage, here, ids.head, _ => ())
+      first.take()
+      val second = claim(storage)
+      second.take()
+      second.release(idle = true)
+      val third = new DriverClaim(storage, here, ids(1), _ => ())
+      third.take()
+      intercept[QueryTakenOver](first.check())
+      third.check()
+    }
+  }
+
+  test("a driver that has ended has no claim, and makes none") {
+    val storage = new MemoryStorage
+    val one = claim(storage)
+    one.check()
+    one.take()
+    one.release(idle = true)
+    intercept[StoreClosed](one.check())
+    intercept[StoreClosed](one.take())
+    assert(storage.files.isEmpty && one.lost.isEmpty)
+  }
+
+  test("while work of it is under way, the next driver gives it time") {
+    val storage = new MemoryStorage
+    val one = claim(storage)
+    one.take()
+    one.release(idle = false)
+    intercept[StoreClosed](one.check())
+    val slept = mutable.Buffer[Long]()
+    claim(storage, here, slept).take()
+    assert(slept.size == 1 && storage.files.size == 1)
   }
 
   test("a query that starts again by itself keeps its claim") {
@@ -80,7 +128,7 @@ class DriverClaimSpec extends AnyFunSuite {
     val one = claim(storage)
     one.take()
     one.check()
-    one.release()
+    one.release(idle = true)
     assert(storage.files.size == 3)
   }
 

@@ -259,18 +259,33 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
         judge(p, FailureReason.Expired, message, inStore = false)
     }
 
-  /** The query is over and is not started again by itself. */
-  def ended(how: Ending, nowMs: Long): Seq[Action] =
+  /** The run has failed, and another one is to follow: no checkpoint is taken or completed until it begins, except what
+    * is being written. A recovery chooses one meanwhile, and a newer one would take its files away.
+    */
+  def interrupted(nowMs: Long): Seq[Action] =
     if (!isRunning) Nil
     else {
-      run.ends(how)
-      val released = new Released(files)
-      val over =
-        abandon(if (how == Ending.Suspended) FailureReason.Suspended else FailureReason.Shutdown, nowMs, released)
-      completed.discardedWhen(how).foreach(discard(_, released))
-      newest.release().foreach { case (id, freed) => released.add(id, freed) }
-      over ++ released.deletions
+      run.interrupted()
+      stopped(FailureReason.Restarted, Nil, nowMs)
     }
+
+  /** The query is over and is not started again by itself. */
+  def ended(how: Ending, nowMs: Long): Seq[Action] =
+    if (!run.hasNotEnded) Nil
+    else {
+      run.ends(how)
+      val reason = if (how == Ending.Suspended) FailureReason.Suspended else FailureReason.Shutdown
+      stopped(reason, completed.discardedWhen(how), nowMs)
+    }
+
+  /** No store builds on its newest snapshot any more. */
+  private def stopped(reason: FailureReason, discarded: Seq[CompletedCheckpoint], nowMs: Long): Seq[Action] = {
+    val released = new Released(files)
+    val over = abandon(reason, nowMs, released)
+    discarded.foreach(discard(_, released))
+    newest.release().foreach { case (id, freed) => released.add(id, freed) }
+    over ++ released.deletions
+  }
 
   /** A user disposes of a completed checkpoint or a savepoint. Files that a store's next snapshot builds on stay until
     * then.

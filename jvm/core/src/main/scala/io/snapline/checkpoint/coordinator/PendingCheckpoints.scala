@@ -57,6 +57,7 @@ private[checkpoint] final class PendingCheckpoints {
 private[checkpoint] final class CurrentRun {
   private var run: Option[String] = None
   private var over: Option[Ending] = None
+  private var isInterrupted = false
   private var last = 0L
 
   /** None: nothing is known of the folder yet. */
@@ -65,7 +66,10 @@ private[checkpoint] final class CurrentRun {
   /** How it ended, if it has. */
   def ending: Option[Ending] = over
 
-  def isRunning: Boolean = run.isDefined && over.isEmpty
+  def isRunning: Boolean = hasNotEnded && !isInterrupted
+
+  /** The query may be between two runs. */
+  def hasNotEnded: Boolean = run.isDefined && over.isEmpty
 
   /** The greatest number that a checkpoint ever had. */
   def lastCheckpoint: Long = last
@@ -81,8 +85,12 @@ private[checkpoint] final class CurrentRun {
   def begins(id: String, numbers: Iterable[Long]): Unit = {
     run = Some(id)
     over = None
+    isInterrupted = false
     last = (Seq(last) ++ numbers).max
   }
 
   def ends(how: Ending): Unit = over = Some(how)
+
+  /** Another one follows. */
+  def interrupted(): Unit = isInterrupted = true
 }

@@ -82,8 +82,9 @@ private[coordinator] final class CheckpointActions(
       case Right(bytes) =>
         log.info(s"Checkpoint ${p.id} of $location is complete: batch ${p.batch}, ${p.handles.size} stores.")
         if (p.afterCommit) between.ended(completed = true)
-        p.requests.foreach(requests.completed(_, p.id))
-        coordinator.metadataWritten(p.id, bytes, loop.nowMs)
+        val isUnwanted = requests.completed(p.requests, p.id)
+        val follows = coordinator.metadataWritten(p.id, bytes, loop.nowMs)
+        if (isUnwanted) follows ++ coordinator.disposed(p.id) else follows
       case Left(reason) => coordinator.writeFailed(p.id, reason, loop.nowMs)
     }
     loop.enqueue(follows)

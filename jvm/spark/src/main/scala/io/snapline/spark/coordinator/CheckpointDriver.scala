@@ -50,22 +50,29 @@ final class CheckpointDriver private[coordinator] (
   private val outcomes = new Object
 
   private val loop: CoordinatorLoop = new CoordinatorLoop(folder.location, acting.prepare(_))
-  private val requests = new RequestBoard
+  private val board = new RequestBoard
+  private val requests = new CheckpointRequests(loop, outcomes, board, inMemory, settings.retention.properties)
   private val between = new BetweenBatches(savepoints = spec.alignment == Alignment.Aligned)
   private val claim = new DriverClaim(folder.claims, holder)
   private val ownership = new Ownership(claim, query)
   private val watch = new BatchWatch
   private var lost: Option[LostAcknowledgements] = None
   private var run: Option[UUID] = None
+
+  /** The newest run that replays, or did. */
+  private var replaying: Option[UUID] = None
   private val alignments = new BatchAlignment(folder, spec.alignment)
   private val last = new LastCheckpoint(folder, loop, between)
   private val files = new CheckpointFiles(folder, claim, logs, alignments, durableBatches, maxParallelism)
   private val acting: CheckpointActions =
-    new CheckpointActions(folder.location, loop, files, between, requests, outcomes, durableBatches)
+    new CheckpointActions(folder.location, loop, files, between, board, outcomes, durableBatches)
   private val base = new BaseCheckpoint(folder)
-  private val barriers = new BatchBarriers(spec, inMemory, alignments, base, requests)
+  private val barriers = new BatchBarriers(spec, inMemory, alignments, base, board)
   private var ending: Ending = Ending.Suspended
   private var isOver = false
+
+  /** The greatest number of a checkpoint that is gone: it does not come again. */
+  private var highestLeft = 0L
 
   /** Whether handles of earlier runs may lie in merged files. */
   private var hasMerged = false
@@ -89,6 +96,17 @@ final class CheckpointDriver private[coordinator] (
   /** Why another driver has the folder by now, as an error's text; empty: none has. */
   def takenOver: String = claim.lost.fold("")(_.getMessage)
 
+  /** Before a recovery looks for a checkpoint to begin with: the run before it has ended, and none is added until the
+    * next one begins. Waits for one that is being written.
+    */
+  def recovering(): Unit = {
+    loop.event("a recovery")(_.interrupted(now))
+    if (!loop.awaitWork(CheckpointDriver.CloseWaitMs)) throw new StorageFailure(
+      s"Files of ${folder.location} are still being written or deleted for the run that failed.",
+      "see to the storage; the next start waits for them again."
+    )
+  }
+
   /** The runs that follow replay batches one by one: each is durable at once, and none is a barrier.
     *
     * @param committed
@@ -104,6 +122,13 @@ final class CheckpointDriver private[coordinator] (
     */
   def goOn(unfinished: Long): Unit = planning.synchronized(alignments.goOn(unfinished))
 
+  /** A recovery has begun with this checkpoint: newer ones are of a history that it leaves, and go. People own
+    * savepoints.
+    */
+  def leaveAfter(checkpoint: Long): Unit = outcomes.synchronized {
+    highestLeft = math.max(highestLeft, files.removeAfter(checkpoint, settings, now))
+  }
+
   /** Stores whose version is that of this checkpoint load what it names; 0: they load whatever is durable. */
   def restoreFrom(checkpoint: Long): Unit = planning.synchronized {
     base.from(checkpoint)
@@ -113,47 +138,16 @@ final class CheckpointDriver private[coordinator] (
 
   private def unmerge(): Unit = base.unmerge(loop.isNamed)
 
-  /** Asks for a checkpoint at the next barrier.
-    *
-    * @param savepoint
-    *   it stays until somebody disposes of it
-    * @param inFlight
-    *   rows may wait in a savepoint, as they may in a checkpoint
-    * @return
-    *   a number to ask `outcome` with
-    */
-  def trigger(savepoint: Boolean, inFlight: Boolean = false): Long = loop.synchronized {
-    loop.coordinator match {
-      case _ if inMemory =>
-        requests.refused("state is kept in the driver's memory, and a checkpoint is to outlive it")
-      case None =>
-        requests.refused(
-          "the query has planned no batch with a stateful operator yet; one without such operators has no checkpoints"
-        )
-      case Some(coordinator) =>
-        val properties = if (savepoint) CheckpointProperties.Savepoint else settings.retention.properties
-        val (request, actions) = coordinator.requested(properties)
-        if (inFlight) requests.mayKeepRows(request)
-        loop.enqueue(actions)
-        request
-    }
-  }
+  /** See [[CheckpointRequests]]. */
+  def trigger(savepoint: Boolean): Long = requests.trigger(savepoint)
 
-  /** Removes a completed checkpoint, unless a restart takes it; false: the coordinator knows of none of this number
-    * that may go.
-    */
-  def dispose(checkpoint: Long): Boolean = outcomes.synchronized {
-    loop.synchronized {
-      val mayGo = loop.coordinator.filter { c =>
-        (c.retained.dropRight(1) ++ c.savepoints).exists(_.id == checkpoint)
-      }
-      mayGo.foreach(coordinator => loop.enqueue(coordinator.disposed(checkpoint)))
-      mayGo.isDefined
-    }
-  }
+  def lend(inFlight: Boolean): Long = requests.lend(inFlight)
 
-  /** The outcome of a request: empty while it waits, `completed <number>`, or `failed <reason>`. */
-  def outcome(request: Long): String = loop.synchronized(requests.outcome(request))
+  def giveBack(request: Long): Unit = requests.giveBack(request)
+
+  def dispose(checkpoint: Long): Boolean = requests.dispose(checkpoint)
+
+  def outcome(request: Long): String = requests.outcome(request)
 
   /** The checkpoints of this query since it was started, as JSON with the names of Flink's REST interface. */
   def history: String = snapshot.json
@@ -182,7 +176,7 @@ final class CheckpointDriver private[coordinator] (
 
   /** The process that started the query is gone: nobody else would stop it, or start it again. */
   def abandon(): Unit = if (!isEnded) {
-    loop.synchronized(run).foreach(query.stop)
+    loop.synchronized(replaying ++ run).foreach(query.stop)
     end("SUSPENDED")
   }
 
@@ -192,8 +186,8 @@ final class CheckpointDriver private[coordinator] (
   /** Waits for what was asked for, a checkpoint that is being written among it. May be called again. */
   override def close(): Unit = {
     query.closed(this)
-    loop.end(CheckpointDriver.CloseWaitMs)
-    claim.release()
+    val isIdle = loop.end(CheckpointDriver.CloseWaitMs)
+    claim.release(isIdle)
     loop.synchronized {
       if (!isOver) observer.ended(ending)
       isOver = true
@@ -206,6 +200,7 @@ final class CheckpointDriver private[coordinator] (
     claim.check()
     planning.synchronized {
       if (alignments.isReplaying) {
+        loop.synchronized { replaying = Some(batch.run) }
         unmerge()
         barriers.replayed(batch)
       } else {
@@ -240,7 +235,7 @@ final class CheckpointDriver private[coordinator] (
     outcomes.synchronized {
       files.deletions.anew {
         val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
-        val highest = folder.highestId
+        val highest = math.max(highestLeft, folder.highestId)
         loop.synchronized {
           if (loop.coordinator.isEmpty) loop.begin(newCoordinator(query))
           hasMerged = merged
@@ -277,8 +272,9 @@ final class CheckpointDriver private[coordinator] (
     // Deletions wanted so far follow from an older reading of the folder.
     files.deletions.forget()
     loop.enqueue(coordinator.started(started.toString, found, highest, base.id, now))
-    // Checkpoints newer than the restored one belong to an abandoned history. Users own savepoints.
-    base.id.foreach { restored =>
+    // Checkpoints newer than the restored one belong to an abandoned history. Users own savepoints. Where the restored
+    // one is gone, they are all there is.
+    base.id.filter(restored => found.exists(_.id == restored)).foreach { restored =>
       found.filter(c => c.id > restored && !c.properties.isSavepoint).foreach { c =>
         loop.enqueue(coordinator.disposed(c.id))
       }

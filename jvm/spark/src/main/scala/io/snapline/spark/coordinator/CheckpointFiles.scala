@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint._
-import io.snapline.checkpoint.coordinator.Action
+import io.snapline.checkpoint.coordinator.{Action, CheckpointCoordinator}
 import io.snapline.spark.protocol.{CheckpointFolder, LogEntries}
 import io.snapline.spark.settings.SparkLineCheck
 
@@ -39,7 +39,10 @@ private[coordinator] final class CheckpointFiles(
       claim.check()
       try {
         folder.verify(p.handles)
-        Right(folder.write(metadata(query, p, operators, folder.entries(p.batch))))
+        val whole = metadata(query, p, operators, folder.entries(p.batch))
+        // Reading all of it back may have taken long.
+        claim.check()
+        Right(folder.write(whole))
       } catch { case NonFatal(e) => Left(s"${e.getClass.getSimpleName}: ${e.getMessage}") }
     } catch { case NonFatal(e) => Left(e.getMessage) }
 
@@ -68,6 +71,27 @@ private[coordinator] final class CheckpointFiles(
       val merged = wanted.handles.collect { case file: MergedHandles => file }
       deletions.add(wanted.copy(handles = merged, tables = Nil), reading)
     } else deletions.add(wanted, reading)
+
+  /** Removes the checkpoints after one, but for savepoints. The caller sees to it that none is added meanwhile.
+    *
+    * @return
+    *   the greatest number that a checkpoint had
+    */
+  def removeAfter(checkpoint: Long, settings: CoordinatorSettings, nowMs: Long): Long = {
+    claim.check()
+    val highest = folder.highestId
+    val gone = deletions.anew {
+      val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
+      val count = new CheckpointCoordinator(folder.queryId, settings)
+      count.started("", found, highest, Some(checkpoint), nowMs): Unit
+      found.filter(c => c.id > checkpoint && !c.properties.isSavepoint).flatMap(c => count.disposed(c.id))
+    }
+    gone.foreach {
+      case wanted: Action.Delete => delete(wanted, deletions.reading)
+      case _ => () // the logs stay until a checkpoint completes
+    }
+    highest
+  }
 
   private def deleteOwn(what: Action.Delete): Unit = {
     claim.check()

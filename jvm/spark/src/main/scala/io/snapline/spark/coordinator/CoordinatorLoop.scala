@@ -1,6 +1,6 @@
 package io.snapline.spark.coordinator
 
-import java.util.concurrent.{Executors, RejectedExecutionException, ScheduledExecutorService, TimeUnit}
+import java.util.concurrent.{CountDownLatch, Executors, RejectedExecutionException, ScheduledExecutorService, TimeUnit}
 
 import scala.util.control.NonFatal
 
@@ -66,10 +66,21 @@ private[coordinator] final class CoordinatorLoop(location: String, prepare: Seq[
     try work
     catch { case NonFatal(e) => log.warn(s"The coordinator of $location failed.", e) }
 
-  /** Ends the thread behind all queued work and what follows from it; waits at most `waitMs`. May be called again. */
-  def end(waitMs: Long): Unit = {
+  /** Waits until all work queued by now is done, `waitMs` at most; whether it is. The caller does not hold the lock. */
+  def awaitWork(waitMs: Long): Boolean = {
+    val done = new CountDownLatch(1)
+    execute(() => done.countDown())
+    executor.isTerminated || done.await(waitMs, TimeUnit.MILLISECONDS)
+  }
+
+  /** Ends the thread behind all queued work and what follows from it; waits at most `waitMs`. May be called again.
+    *
+    * @return
+    *   whether it has ended
+    */
+  def end(waitMs: Long): Boolean = {
     execute(() => executor.shutdown())
-    executor.awaitTermination(waitMs, TimeUnit.MILLISECONDS): Unit
+    executor.awaitTermination(waitMs, TimeUnit.MILLISECONDS)
   }
 }
 

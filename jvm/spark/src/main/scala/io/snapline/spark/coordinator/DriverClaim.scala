@@ -8,7 +8,7 @@ import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
-import io.snapline.error.QueryTakenOver
+import io.snapline.error.{QueryTakenOver, StoreClosed}
 import io.snapline.storage.CheckpointStorage
 
 /** The claim of one driver on a checkpoint folder, which belongs to the driver that began last
@@ -16,7 +16,9 @@ import io.snapline.storage.CheckpointStorage
   *
   * Owns the file `<number>_<id>` in `snapline/claims`, from `take` to `release`; a driver that dies leaves it. The
   * greatest number counts, and of two drivers that chose the same one the greater id: nothing rests on a file system
-  * that makes a name only once. Before `take` nothing is claimed, and every check passes. Any thread.
+  * that makes a name only once. Who claims removes the older claims, and only a later driver removes this one. So a
+  * driver that slept while another came and went finds its own gone. Before `take` nothing is claimed, and every check
+  * passes; after `release` none does. Any thread.
   */
 private[spark] final class DriverClaim(
     storage: CheckpointStorage,
@@ -28,12 +30,14 @@ private[spark] final class DriverClaim(
 
   @volatile private var own: Option[Claim] = None
   @volatile private var taken: Option[QueryTakenOver] = None
+  @volatile private var isReleased = false
 
   /** The folder is this driver's from here on, and was no other's for a moment. Only `check`, if it has claimed before.
     *
     * A driver that is alive looks at the folder before whatever it does next: it gets the time to end what it is about.
     */
   def take(): Unit = synchronized {
+    checkOpen()
     if (own.isEmpty) {
       val before = claims()
       val claim = Claim(before.lastOption.fold(0L)(_.number) + 1, id)
@@ -50,26 +54,40 @@ private[spark] final class DriverClaim(
   }
 
   /** Before whatever only the folder's driver may do. Throws QueryTakenOver, now and ever after. */
-  def check(): Unit = own.foreach { claim =>
-    taken.foreach(throw _)
-    claims().filter(isBefore(claim, _)).lastOption.foreach { other =>
-      val e = new QueryTakenOver(
-        s"${storage.location} was claimed by ${describe(other)} after this driver.",
-        "stop one of the two: whatever starts the query must not start it a second time. This one has ended its query and changes nothing more in the folder; the other goes on."
-      )
-      taken = Some(e)
-      throw e
+  def check(): Unit = {
+    checkOpen()
+    own.foreach { claim =>
+      taken.foreach(throw _)
+      val there = claims()
+      val after = there.filter(isBefore(claim, _)).lastOption
+      if (after.isDefined || !there.contains(claim)) {
+        val e = new QueryTakenOver(
+          s"${storage.location} was claimed by ${after.fold("another driver, which has ended,")(describe)} after this driver.",
+          "stop one of the two: whatever starts the query must not start it a second time. This one has ended its query and changes nothing more in the folder."
+        )
+        taken = Some(e)
+        throw e
+      }
     }
   }
+
+  private def checkOpen(): Unit =
+    if (isReleased)
+      throw new StoreClosed(s"The driver that had ${storage.location} has ended.", "start the query again.")
 
   /** Why this driver has nothing more to do in the folder. */
   def lost: Option[QueryTakenOver] = taken
 
-  /** The query is over: whoever comes next need not ask whether this driver lives. */
-  def release(): Unit = synchronized {
-    try own.foreach(claim => storage.delete(claim.name): Unit)
-    catch { case NonFatal(_) => () } // it is taken for one that a driver left which has died
-    own = None
+  /** The query is over, and no check passes any more.
+    *
+    * @param idle
+    *   nothing is under way in the folder: the next driver need not ask whether this one lives
+    */
+  def release(idle: Boolean): Unit = synchronized {
+    isReleased = true
+    // One that stays is taken for that of a driver which has died.
+    try own.filter(_ => idle).foreach(claim => storage.delete(claim.name): Unit)
+    catch { case NonFatal(_) => () }
   }
 
   private def claims(): Seq[Claim] = storage.list("").flatMap(file => parse(file.name)).sorted
