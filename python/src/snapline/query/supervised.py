@@ -131,7 +131,7 @@ class SupervisedQuery:
             StorageFailure: it failed, or was not complete in time. Without an interval there is no barrier where there
                 is no input.
         """
-        return self._awaited(self._runs.driver.trigger(savepoint, False), timeout)
+        return self._awaited(self._runs.driver.trigger(savepoint), timeout)
 
     def savepoint(
         self, path: str, timeout: float = 60.0, *, format: str = "canonical", in_flight: bool = False
@@ -161,13 +161,14 @@ class SupervisedQuery:
         runs = self._runs
         if not (runs.takes_checkpoints or runs.is_unaligned):
             return create_savepoint(runs.session, runs.location, path, format=format)
-        number = self._awaited(runs.driver.trigger(True, in_flight), timeout)
+        request = runs.driver.lend(in_flight)
         try:
+            number = self._awaited(request, timeout)
             return create_savepoint(
                 runs.session, runs.location, path, number=number, format=format, in_flight=in_flight
             )
         finally:
-            runs.driver.dispose(number)
+            runs.driver.giveBack(request)
 
     def stop_with_savepoint(
         self, path: str, drain: bool = False, *, format: str = "canonical", in_flight: bool = False
@@ -176,8 +177,8 @@ class SupervisedQuery:
 
         With an interval, the batches since its newest checkpoint are run again first, without output. Rows that wait
         are processed first, into the sink, unless they are to be ``in_flight``. A batch that a sink of
-        :func:`snapline.exactly_once` may have in part is run to its end. In real-time mode this waits for the end of
-        the micro-batch under way.
+        :func:`snapline.exactly_once` or a function may have in part is run to its end. In real-time mode this waits for
+        the end of the micro-batch under way.
 
         Args:
             path: a folder that does not exist, or is empty.
@@ -201,7 +202,7 @@ class SupervisedQuery:
         if self._runs.is_real_time:
             wait_for_batch_end(self)
         self.stop()
-        if self._runs.takes_checkpoints or self._runs.is_unaligned or self._runs.has_rows_once or drain:
+        if self._runs.takes_checkpoints or self._runs.is_unaligned or self._runs.may_have_part or drain:
             runs = self._runs.again()
             try:
                 if drain:
@@ -273,6 +274,9 @@ class SupervisedQuery:
                 except Exception as failure:
                     if not self._start_again(failure):
                         return
+        except Exception as unexpected:
+            # A restart strategy may be the user's. An end that nobody hears of would pass for a good one.
+            self._failure, self._ending = unexpected, "FAILED"
         finally:
             try:
                 self._runs.driver.end(self._ending)
@@ -285,16 +289,19 @@ class SupervisedQuery:
             self._failure = self._runs.taken_over()
             if self._failure is not None:
                 return False
+            if not self._runs.has_context:
+                self._failure = failure
+                return False
             delay: float | None = 0.0
             if not self._runs.set_aside(failure):
                 now = time.monotonic()
+                delay = self._strategy.next_delay(now, (*self._failures, now))
+                if delay is None:
+                    self._failure, self._ending = failure, "FAILED"
+                    return False
                 self._failures.append(now)
-                delay = self._strategy.next_delay(now, self._failures)
-            if delay is None:
-                self._failures.pop()
-                self._failure, self._ending = failure, "FAILED"
-                return False
-            _log.warning("The query failed and starts again in %.1f s: %s", delay, str(failure).splitlines()[0])
+            said = (str(failure) or repr(failure)).splitlines()[0]
+            _log.warning("The query failed and starts again in %.1f s: %s", delay, said)
             if self._stopped.wait(delay):
                 return False
             try:

@@ -1,0 +1,86 @@
+"""The thread that starts a query again, without Spark: however it ends, the owner hears of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from snapline.query import FixedDelayRestart, SupervisedQuery
+
+
+class Failing:
+    """Spark's query, which has failed."""
+
+    id = "query"
+
+    def __init__(self, failure: Exception) -> None:
+        self.failure = failure
+
+    def awaitTermination(self) -> None:  # Spark's name
+        raise self.failure
+
+
+class Runs:
+    """Also the driver in the JVM."""
+
+    def __init__(self, *, has_context: bool = True, taken_over: Exception | None = None) -> None:
+        self.has_context = has_context
+        self._taken_over = taken_over
+        self.begun = 0
+        self.endings: list[str] = []
+
+    @property
+    def driver(self) -> Runs:
+        return self
+
+    def end(self, how: str) -> None:
+        self.endings.append(how)
+
+    def taken_over(self) -> None:
+        if self._taken_over is not None:
+            raise self._taken_over
+
+    def set_aside(self, failure: Exception) -> bool:
+        return False
+
+    def begin(self) -> Failing:
+        self.begun += 1
+        return Failing(RuntimeError(f"failure {self.begun}"))
+
+
+def supervised(runs: Any, failure: Exception, attempts: int = 2) -> SupervisedQuery:
+    return SupervisedQuery(runs, FixedDelayRestart(attempts=attempts, delay=0), Failing(failure))  # type: ignore[arg-type]
+
+
+def test_the_last_failure_is_raised() -> None:
+    runs = Runs()
+    query = supervised(runs, RuntimeError("first"))
+    with pytest.raises(RuntimeError, match="failure 2"):
+        query.awaitTermination(10)
+    assert (runs.begun, runs.endings, query.restarts) == (2, ["FAILED"], 2)
+
+
+def test_a_jvm_that_is_gone_is_a_failure() -> None:
+    runs = Runs(taken_over=ConnectionRefusedError("no answer"))
+    query = supervised(runs, RuntimeError("first"))
+    with pytest.raises(ConnectionRefusedError, match="no answer"):
+        query.awaitTermination(10)
+    assert (runs.begun, query.isActive) == (0, False)
+
+
+def test_nothing_begins_in_a_context_that_has_stopped() -> None:
+    runs = Runs(has_context=False)
+    failure = RuntimeError("cannot call methods on a stopped context")
+    query = supervised(runs, failure)
+    with pytest.raises(RuntimeError, match="stopped context"):
+        query.awaitTermination(10)
+    # Its checkpoints stay, whatever the retention is.
+    assert (runs.begun, runs.endings, query.exception()) == (0, ["SUSPENDED"], failure)
+
+
+def test_a_failure_without_a_text_is_one_like_others() -> None:
+    runs = Runs()
+    with pytest.raises(RuntimeError, match="failure 1"):
+        supervised(runs, AssertionError(), attempts=1).awaitTermination(10)
+    assert runs.begun == 1
