@@ -40,6 +40,6 @@ object NoHandlesFileSystem {
         replication: Short,
         block: Long,
         progress: Progressable
-    ): FSDataOutputStream = throw refused(path)
+    ): FSDataOutputStream = create(path, overwrite, buffer, replication, block, progress)
   }
 }

@@ -101,4 +101,7 @@ final case class CompletedCheckpoint(
     metadataBytes: Long
 ) {
   def names: Seq[NamedFile] = handles.toSeq.flatMap { case (store, handle) => handle.names(store) }
+
+  /** Whether it belongs to the history that a recovery from a checkpoint abandons. Users own savepoints. */
+  def isAbandonedBy(restored: Long): Boolean = id > restored && !properties.isSavepoint
 }

@@ -234,7 +234,7 @@ final class CheckpointDriver private[coordinator] (
     val merged = !durableBatches && folder.hasMerged
     outcomes.synchronized {
       files.deletions.anew {
-        val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
+        val found = files.completed
         val highest = math.max(highestLeft, folder.highestId)
         loop.synchronized {
           if (loop.coordinator.isEmpty) loop.begin(newCoordinator(query))
@@ -272,12 +272,10 @@ final class CheckpointDriver private[coordinator] (
     // Deletions wanted so far follow from an older reading of the folder.
     files.deletions.forget()
     loop.enqueue(coordinator.started(started.toString, found, highest, base.id, now))
-    // Checkpoints newer than the restored one belong to an abandoned history. Users own savepoints. Where the restored
-    // one is gone, they are all there is.
+    // A recovery has removed those that it abandons, unless storage refused. Where the restored one is gone, they are
+    // all there is.
     base.id.filter(restored => found.exists(_.id == restored)).foreach { restored =>
-      found.filter(c => c.id > restored && !c.properties.isSavepoint).foreach { c =>
-        loop.enqueue(coordinator.disposed(c.id))
-      }
+      found.filter(_.isAbandonedBy(restored)).foreach(c => loop.enqueue(coordinator.disposed(c.id)))
     }
   }
 

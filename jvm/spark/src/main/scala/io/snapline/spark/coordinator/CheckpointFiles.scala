@@ -27,6 +27,10 @@ private[coordinator] final class CheckpointFiles(
 ) {
   val deletions = new Deletions(deleteOwn, folder.location)
 
+  /** The sound checkpoints in the folder, the oldest first. */
+  def completed: Seq[CompletedCheckpoint] =
+    folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
+
   /** Makes a checkpoint exist: reads back all that it names, then writes its `_metadata`.
     *
     * @param operators
@@ -81,10 +85,10 @@ private[coordinator] final class CheckpointFiles(
     claim.check()
     val highest = folder.highestId
     val gone = deletions.anew {
-      val found = folder.completed().map { case (metadata, bytes) => metadata.completed(bytes) }
+      val found = completed
       val count = new CheckpointCoordinator(folder.queryId, settings)
       count.started("", found, highest, Some(checkpoint), nowMs): Unit
-      found.filter(c => c.id > checkpoint && !c.properties.isSavepoint).flatMap(c => count.disposed(c.id))
+      found.filter(_.isAbandonedBy(checkpoint)).flatMap(c => count.disposed(c.id))
     }
     gone.foreach {
       case wanted: Action.Delete => delete(wanted, deletions.reading)

@@ -64,11 +64,10 @@ private[savepoint] final class CheckpointStates(
       name: String,
       variables: Seq[TransformWithStateVariableInfo]
   ): StoreLayout = {
-    val byFile = StateSchemas.read(
-      StateStoreId(stateFolder.toString, id, StateStore.PARTITION_ID_TO_CHECK_SCHEMA, store.storeName),
-      schemaFiles(store, id).map(new Path(checkpoint, _)),
-      configuration
-    )
+    val of = StateStoreId(stateFolder.toString, id, StateStore.PARTITION_ID_TO_CHECK_SCHEMA, store.storeName)
+    val files = schemaFiles(store, id).map(file => Option(new Path(checkpoint, file)))
+    // The newest is last. Spark deletes none of them, for it reads them all itself.
+    val byFile = (if (files.isEmpty) Seq(None) else files).map(StateSchemas.read(of, _, configuration))
     val newest = byFile.last
     val declared = newest.map(_.colFamilyName).toSet
     // A file has the states of one version of a function, and each version before may have had others.
