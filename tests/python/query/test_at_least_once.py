@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -17,6 +18,7 @@ from snapline.format import Kind
 from snapline.format.frame import FrameReader, write_meta_frame
 from snapline.format.source import BytesSource
 from snapline.inspect import CheckpointFolder, verify
+from snapline.plan.plan_checks import check_at_least_once
 from snapline.savepoint import create_savepoint
 
 from .real_query import RealQuery
@@ -64,6 +66,39 @@ def test_a_limit_is_refused_before_anything_is_written(query: RealQuery) -> None
     with pytest.raises(InvalidConfiguration, match=r"AT_LEAST_ONCE does not fit this query: its limit\(\)"):
         snapline.start(writer.option("checkpointLocation", str(query.checkpoint)), AT_LEAST_ONCE)
     assert not query.checkpoint.exists()
+
+
+class Unwritten(snapline.TransactionalSink):
+    """Never opened."""
+
+    def open(self, partition: snapline.SinkPartition) -> None: ...
+
+    def last_marker(self) -> snapline.Marker | None: ...
+
+    def begin(self) -> None: ...
+
+    def write(self, rows: pa.RecordBatch) -> None: ...
+
+    def commit(self, marker: snapline.Marker) -> None: ...
+
+    def abort(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("kind", ["jdbc", "own"])
+def test_a_sink_that_compares_rows_is_refused_before_anything_is_written(query: RealQuery, kind: str) -> None:
+    rows = query.rows("input", "30 seconds").groupBy("key").count().writeStream.outputMode("update")
+    sinks = snapline.exactly_once(rows.option("checkpointLocation", str(query.checkpoint)))
+    writer = sinks.jdbc("jdbc:sqlite:", "totals", keys=["key"]) if kind == "jdbc" else sinks.to(Unwritten())
+    with pytest.raises(InvalidConfiguration, match="AT_LEAST_ONCE does not fit an exactly-once sink"):
+        snapline.start(writer, AT_LEAST_ONCE)
+    assert not query.checkpoint.exists()
+
+
+def test_a_sink_that_only_warns_of_other_rows_is_taken(query: RealQuery) -> None:
+    rows = query.rows("input", "30 seconds").groupBy("key").count().writeStream.outputMode("update")
+    check_at_least_once(snapline.exactly_once(rows).jdbc("jdbc:sqlite:", "totals", difference="warn"))
 
 
 def test_where_nothing_was_ahead_a_recovery_is_exact_and_says_so(query: RealQuery) -> None:

@@ -138,6 +138,12 @@ class WriterSettings:
         return self.format.lower() in (KAFKA_SINK, JDBC_SINK) or OWN_SINK.lower() in self.options
 
     @property
+    def compares_rows(self) -> bool:
+        """Whether the sink fails a batch that comes again with other rows."""
+        warns = self.options.get("difference", "fail").lower() == "warn" and OWN_SINK.lower() not in self.options
+        return self.is_exactly_once and not warns
+
+    @property
     def is_function(self) -> bool:
         """Whether the sink is a function of the user's."""
         return self.format.lower() in ("foreach", "foreachbatch")

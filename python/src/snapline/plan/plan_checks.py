@@ -126,16 +126,24 @@ def check_unaligned(writer: DataStreamWriter) -> None:
 
 
 def check_at_least_once(writer: DataStreamWriter) -> None:
-    """Refuses a query that would put out less for counting rows twice.
+    """Refuses a query that cannot go on when rows count twice.
 
     Raises:
-        InvalidConfiguration: it has a limit.
+        InvalidConfiguration: it would put out less, for it has a limit; or its sink compares rows.
     """
     if _has_limit(Plan.of(writer._df)):
         raise InvalidConfiguration(
             "mode=AT_LEAST_ONCE does not fit this query: its limit() would count rows twice that it has let through, "
             "and let fewer through than it should.",
             "leave out limit(), or take EXACTLY_ONCE.",
+        )
+    settings = WriterSettings.of(writer)
+    if settings.compares_rows:
+        raise InvalidConfiguration(
+            "mode=AT_LEAST_ONCE does not fit an exactly-once sink: a batch that the sink has in part comes again after "
+            "a failure, its rows may differ for those that count twice, and the sink then fails it at each start.",
+            "take EXACTLY_ONCE; or, for Kafka and databases, set the sink's option difference to warn, and rows that "
+            "are there stay.",
         )
 
 

@@ -25,22 +25,30 @@ private[kafka] final class KafkaTarget(options: KafkaOptions, columns: KafkaColu
     val admin = clients.admin()
     try {
       val logs = new MarkerTopic(options, admin).ready()
-      val found = (0 until logs).map(read(sink, _))
-      // A topic that got more partitions may have two markers of one key.
-      val markers = found.flatMap(_._1).sortBy { case (_, marker) => marker.batch }.toMap
+      val seen = read(sink, (0 until logs).map(_ -> 0L).toMap)
       // Transactions of a run before end now, and consumers need not wait for their timeout.
-      admin.fenceProducers(markers.keys.map(MarkerKey(sink, _).text).toSeq.asJava).all().get()
-      KnownMarkers(markers, found.map(_._2).zipWithIndex.map(_.swap).toMap)
+      admin.fenceProducers(seen.markers.keys.map(MarkerKey(sink, _).text).toSeq.asJava).all().get()
+      // That run may have committed since its markers were read; from here on it cannot.
+      val since = read(sink, seen.positions)
+      KnownMarkers(seen.markers ++ since.markers, since.positions)
     } finally admin.close(Duration.ZERO)
   }
 
-  /** All markers of a sink in one log, and the log's end. */
-  private def read(sink: SinkId, log: Int): (Map[Int, Marker], Long) = KafkaPools.here.reading(clients) { reader =>
+  /** A sink's markers from a position in each log on, and the ends of the logs. */
+  private def read(sink: SinkId, from: Map[Int, Long]): KnownMarkers = KafkaPools.here.reading(clients) { reader =>
+    // A topic that got more partitions may have two markers of one key: the later batch counts.
     val markers = mutable.HashMap.empty[Int, Marker]
-    val end = reader.read(log, 0L) { (key, value) =>
-      MarkerKey.partitionOf(sink, key).foreach(markers.update(_, Marker.parse(value)))
+    val ends = from.map { case (log, position) =>
+      val ofLog = mutable.HashMap.empty[Int, Marker]
+      val end = reader.read(log, position) { (key, value) =>
+        MarkerKey.partitionOf(sink, key).foreach(ofLog.update(_, Marker.parse(value)))
+      }
+      ofLog.foreach { case (partition, marker) =>
+        if (markers.get(partition).forall(_.batch < marker.batch)) markers.update(partition, marker)
+      }
+      log -> end
     }
-    (markers.toMap, end)
+    KnownMarkers(markers.toMap, ends)
   }
 
   override def layout: Any = (options, columns)
