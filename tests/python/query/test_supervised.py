@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from snapline.errors import StorageFailure
 from snapline.query import FixedDelayRestart, SupervisedQuery
 
 
@@ -24,9 +25,12 @@ class Failing:
 class Runs:
     """Also the driver in the JVM."""
 
-    def __init__(self, *, has_context: bool = True, taken_over: Exception | None = None) -> None:
+    def __init__(
+        self, *, has_context: bool = True, taken_over: Exception | None = None, refusal: Exception | None = None
+    ) -> None:
         self.has_context = has_context
         self._taken_over = taken_over
+        self._refusal = refusal
         self.begun = 0
         self.endings: list[str] = []
 
@@ -42,6 +46,8 @@ class Runs:
             raise self._taken_over
 
     def set_aside(self, failure: Exception) -> bool:
+        if self._refusal is not None:
+            raise self._refusal
         return False
 
     def begin(self) -> Failing:
@@ -84,3 +90,10 @@ def test_a_failure_without_a_text_is_one_like_others() -> None:
     with pytest.raises(RuntimeError, match="failure 1"):
         supervised(runs, AssertionError(), attempts=1).awaitTermination(10)
     assert runs.begun == 1
+
+
+def test_storage_that_refuses_to_set_a_checkpoint_aside_is_left_to_the_strategy() -> None:
+    runs = Runs(refusal=StorageFailure("the disk is full.", "make room."))
+    with pytest.raises(RuntimeError, match="failure 2"):
+        supervised(runs, RuntimeError("a damaged checkpoint")).awaitTermination(10)
+    assert (runs.begun, runs.endings) == (2, ["FAILED"])

@@ -9,11 +9,12 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from snapline.errors import InvalidConfiguration, StateNotFound, StorageFailure
+from snapline.errors import SnaplineError, StateNotFound
 from snapline.query.listener import CheckpointListener, ListenerCalls
 from snapline.query.real_time import wait_for_batch_end
 from snapline.query.restart import RestartStrategy
 from snapline.query.runs import Runs
+from snapline.query.savepoints import await_checkpoint, check_last_savepoint, take_last_savepoint, take_savepoint
 from snapline.recovery.report import RecoveryReport
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from snapline.savepoint import SavepointMetadata
 
-_POLL = 0.05
 _LISTENER_POLL = 0.2
 
 _log = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ class SupervisedQuery:
             StorageFailure: it failed, or was not complete in time. Without an interval there is no barrier where there
                 is no input.
         """
-        return self._awaited(self._runs.driver.trigger(savepoint), timeout)
+        return await_checkpoint(self._runs, self._runs.driver.trigger(savepoint), timeout)
 
     def savepoint(
         self, path: str, timeout: float = 60.0, *, format: str = "canonical", in_flight: bool = False
@@ -154,21 +154,7 @@ class SupervisedQuery:
             IncompatibleState: a state cannot be kept in a savepoint.
             StorageFailure: the file system refused, or no checkpoint was complete in time.
         """
-        from snapline.savepoint import create_savepoint
-        from snapline.savepoint.create import check_format
-
-        check_format(format, in_flight)
-        runs = self._runs
-        if not (runs.takes_checkpoints or runs.is_unaligned):
-            return create_savepoint(runs.session, runs.location, path, format=format)
-        request = runs.driver.lend(in_flight)
-        try:
-            number = self._awaited(request, timeout)
-            return create_savepoint(
-                runs.session, runs.location, path, number=number, format=format, in_flight=in_flight
-            )
-        finally:
-            runs.driver.giveBack(request)
+        return take_savepoint(self._runs, path, timeout, format, in_flight)
 
     def stop_with_savepoint(
         self, path: str, drain: bool = False, *, format: str = "canonical", in_flight: bool = False
@@ -189,49 +175,11 @@ class SupervisedQuery:
 
         Raises: as :meth:`savepoint`. The query is stopped then, too.
         """
-        from snapline.savepoint import create_savepoint
-        from snapline.savepoint.create import check_format, check_new
-
-        check_format(format, in_flight)
-        if drain and in_flight:
-            raise InvalidConfiguration(
-                "drain=True processes everything to the end of event time, so that nothing can be in_flight.",
-                "choose one of the two.",
-            )
-        check_new(self._runs.session, path)
+        check_last_savepoint(self._runs, path, drain, format, in_flight)
         if self._runs.is_real_time:
             wait_for_batch_end(self)
         self.stop()
-        if self._runs.takes_checkpoints or self._runs.is_unaligned or self._runs.may_have_part or drain:
-            runs = self._runs.again()
-            try:
-                if drain:
-                    runs.end_event_time()
-                elif in_flight:
-                    runs.finish_cut_batch()
-                elif runs.is_unaligned:
-                    runs.drain()
-                runs.settle()
-                runs.catch_up()
-            finally:
-                runs.driver.end("SUSPENDED")
-        return create_savepoint(self._runs.session, self._runs.location, path, format=format, in_flight=in_flight)
-
-    def _awaited(self, request: int, timeout: float) -> int:
-        """The number of a checkpoint that was asked for."""
-        deadline = time.monotonic() + timeout
-        while True:
-            outcome, _, rest = str(self._runs.driver.outcome(request)).partition(" ")
-            if outcome == "completed":
-                return int(rest)
-            if outcome == "failed":
-                raise StorageFailure(f"the checkpoint failed: {rest}.", "see the log of the driver; ask again.")
-            if time.monotonic() > deadline:
-                raise StorageFailure(
-                    f"no checkpoint was complete within {timeout:g} s.",
-                    "give it more time; a query without an interval and without input has no barrier to take one at.",
-                )
-            time.sleep(_POLL)
+        return take_last_savepoint(self._runs, path, drain, format, in_flight)
 
     def dispose_checkpoint(self, number: int) -> None:
         """Removes a checkpoint, and the files that no other one names.
@@ -293,7 +241,7 @@ class SupervisedQuery:
                 self._failure = failure
                 return False
             delay: float | None = 0.0
-            if not self._runs.set_aside(failure):
+            if not self._set_aside(failure):
                 now = time.monotonic()
                 delay = self._strategy.next_delay(now, (*self._failures, now))
                 if delay is None:
@@ -313,3 +261,12 @@ class SupervisedQuery:
             except Exception as again:
                 failure = again
         return False
+
+    def _set_aside(self, failure: Exception) -> bool:
+        """Whether the query failed by a damaged checkpoint that is out of the way now. Storage that refuses even that
+        is the strategy's to bear, as where it refuses a batch."""
+        try:
+            return self._runs.set_aside(failure)
+        except SnaplineError as refusal:
+            _log.warning("A damaged checkpoint could not be set aside: %s", refusal)
+            return False
