@@ -42,6 +42,14 @@ trait KeyedBackend extends AutoCloseable {
     */
   def snapshot(): PendingSnapshot
 
+  /** Whether it still holds what was put into it, as far as is known: not after a change that its local disk refused,
+    * or a read that failed. Any thread.
+    */
+  def isSound: Boolean = true
+
+  /** Closes cursors that nobody has read to their end. Whoever read them has ended. */
+  def closeScans(): Unit = ()
+
   /** Any thread. */
   def metrics: BackendMetrics
 

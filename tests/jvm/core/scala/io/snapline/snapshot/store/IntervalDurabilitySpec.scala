@@ -159,6 +159,22 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
       }
     }
 
+  test("a snapshot right behind another one waits for the answer about its files, and names them") {
+    withStore { fixture =>
+      val state = fixture.open()
+      state.load(0, None, interval = true)
+      (0 until 3000).foreach(i => put(state, s"row$i", "x" * 200))
+      val first = new Outcome(confirms = false)
+      state.commit(checkpoint = Some(first))
+      val one = first.await().toOption.get
+      val (_, second) = checkpoint(state, 1, "small")
+      Thread.sleep(100)
+      first.late()
+      val two = second.await().toOption.get
+      assert(one.files.map(_.uid).toSet.subsetOf(two.files.map(_.uid).toSet) == backend.shares)
+    }
+  }
+
   test("where each batch is durable, too, nothing is named of before a snapshot that was not answered for") {
     withStore { fixture =>
       val state = fixture.open()

@@ -8,6 +8,8 @@ import io.snapline.error.StoreClosed
 import io.snapline.snapshot.format.{HandleMeta, UidClock, VersionRef}
 import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.{SnapshotFigures, SnapshotListener}
+import io.snapline.state.ColumnFamily
+import io.snapline.storage.GatedStorage
 
 /** What becomes of a state that one store leaves open and another one wants (docs/notes/015-replays.md,
   * 024-rebalancing.md).
@@ -184,6 +186,83 @@ abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
       assert(keys(loaded(fixture, 9, Some(last.uid))) == Set("a", "b", "c", "d") ++ (1 to 5).map(n => s"k$n"))
       assert(new StoreAudit(fixture.plainStorage).broken.isEmpty)
     }
+  }
+
+  test("one that has made versions itself has its own changes before those of others") {
+    withStore() { fixture =>
+      def rows(of: VersionedState): ColumnFamily =
+        of.backend.createFamily("default", keyGroups = false, multi = false, internal = false)
+      def lists(of: VersionedState): ColumnFamily =
+        of.backend.createFamily("lists", keyGroups = false, multi = true, internal = false)
+      def put(of: VersionedState, key: String, value: String): Unit = rows(of).put(key.getBytes, value.getBytes)
+      def merge(of: VersionedState, value: String): Unit = lists(of).merge("m".getBytes, value.getBytes)
+      def made(of: VersionedState, version: Long)(body: => Unit): VersionRef = {
+        of.load(version, None)
+        body
+        of.commit()
+      }
+      val first = fixture.open()
+      made(first, 0) {
+        put(first, "k", "old")
+        merge(first, "a")
+      }: Unit
+      made(first, 1) {
+        rows(first).delete("k".getBytes): Unit
+        merge(first, "b")
+        put(first, "r1", "within")
+      }: Unit
+      val left = new LeftState(first)
+      val elsewhere = fixture.open()
+      made(elsewhere, 2) {
+        put(elsewhere, "k", "new")
+        merge(elsewhere, "c")
+        rows(elsewhere).deleteRange("r".getBytes, "s".getBytes)
+      }: Unit
+      val state = fixture.open()
+      state.load(3, None, leftOpen = left)
+      assert(left.isTaken && state.stats.replayed == 1)
+      def check(of: VersionedState): Unit = {
+        assert(keys(of) == Set("k") && rows(of).keyCount == 1)
+        assert(new String(rows(of).get("k".getBytes)) == "new")
+        val cursor = lists(of).iterate()
+        assert(cursor.next() && new String(cursor.value) == "abc" && !cursor.next())
+      }
+      check(state)
+      merge(state, "")
+      val last = state.commit(forceSnapshot = true)
+      check(loaded(fixture, 4, Some(last.uid)))
+    }
+  }
+
+  test("a snapshot that is being uploaded keeps its files when the state is loaded anew, and the home goes behind it") {
+    var gate: GatedStorage = null
+    val settings = StateSettings(policy = SnapshotPolicy(minChangelogs = 1000))
+    val fixture =
+      new StoreFixture(settings, storageOf = plain => { gate = new GatedStorage(plain); gate }, backend = backend)
+    try {
+      val first = fixture.open()
+      val ref = commit(first, 0, "a", force = true)
+      val left = new LeftState(first)
+      val second = fixture.open()
+      second.load(1, Some(ref.uid), interval = true, leftOpen = left)
+      assert(left.isTaken)
+      put(second, "b")
+      gate.hold(".handle")
+      val told = new CompletableFuture[HandleMeta]
+      second.commit(checkpoint = Some(new SnapshotListener {
+        override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit =
+          assert(told.complete(handle.meta))
+        override def failed(reason: Exception): Unit = assert(told.completeExceptionally(reason))
+      })): Unit
+      gate.awaitArrival()
+      // The batch is run again.
+      second.load(1, Some(ref.uid), interval = true)
+      assert(!left.homeIsClosed)
+      gate.release()
+      assert(told.get(30, TimeUnit.SECONDS).ref.version == 2)
+      second.close()
+      assert(left.homeIsClosed)
+    } finally fixture.close()
   }
 
   test("a version that does not come of it is loaded") {

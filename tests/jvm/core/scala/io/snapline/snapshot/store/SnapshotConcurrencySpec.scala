@@ -234,6 +234,22 @@ abstract class SnapshotConcurrencyOn(backend: TestBackend) extends AnyFunSuite {
     }
   }
 
+  test("a close that is interrupted while a batch that was run again has a snapshot to make leaves nothing behind") {
+    val busy = new SnapshotPool(1)
+    val free = new CountDownLatch(1)
+    withStore(changelogs = 1000, pool = busy) { (fixture, run) =>
+      busy.submit(() => free.await(30, TimeUnit.SECONDS): Unit)
+      run.batch(scans = false, checkpoint = Some(new Outcome))
+      run.newest -= 1
+      run.load()
+      Thread.currentThread().interrupt()
+      try run.state.close()
+      finally assert(Thread.interrupted(), "the caller still learns of it")
+      assert(fixture.memoryUsed == 0)
+      free.countDown()
+    }
+  }
+
   for (how <- Seq("closed", "aborted")) test(s"a store $how before its snapshot was begun") {
     val busy = new SnapshotPool(1)
     val free = new CountDownLatch(1)

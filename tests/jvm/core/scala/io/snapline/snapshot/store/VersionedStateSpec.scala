@@ -1,5 +1,7 @@
 package io.snapline.snapshot.store
 
+import java.io.RandomAccessFile
+
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error._
@@ -46,6 +48,30 @@ abstract class VersionedStateOn(backend: TestBackend) extends AnyFunSuite {
       assert(get(other, "k").contains("a"))
       state.load(1, None)
       assert(get(state, "k").contains("a"))
+    }
+  }
+
+  if (backend == TestBackend.RocksDb) test("after a read that failed, the next attempt at the batch loads the state anew") {
+    withStore() { fixture =>
+      val first = fixture.open()
+      first.load(0, None)
+      (0 until 5000).foreach(i => put(first, s"k$i", s"$i" * 100))
+      val ref = first.commit(forceSnapshot = true)
+      first.close()
+      val state = fixture.open()
+      state.load(1, Some(ref.uid))
+      val tables = fixture.local.listFiles().flatMap(_.listFiles()).filter(_.getName.endsWith(".sst"))
+      assert(tables.nonEmpty)
+      tables.foreach { table =>
+        val file = new RandomAccessFile(table, "rw")
+        // The data blocks come first; RocksDB has read the rest of an open file.
+        try file.write(Array.fill((file.length / 2).toInt)(0x55.toByte))
+        finally file.close()
+      }
+      intercept[StorageFailure](get(state, "k7"))
+      state.abort()
+      state.load(1, Some(ref.uid))
+      assert(get(state, "k7").contains("7" * 100))
     }
   }
 

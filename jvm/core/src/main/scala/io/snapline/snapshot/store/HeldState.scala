@@ -22,6 +22,9 @@ private[snapshot] final class HeldState(
   private var newest: Option[VersionRef] = from.map(_.ref)
   private var lastSnapshot: Option[HandleMeta] = from.flatMap(_.snapshot)
   private var uploaded: Map[String, TableFile] = from.fold(Map.empty[String, TableFile])(_.tables)
+
+  /** System.nanoTime of the newest snapshot, while it is not known whether its files may be named again. */
+  private var unanswered = Option.empty[Long]
   private var written = Mark(from.fold(0)(_.distance), from.fold(0L)(_.changelogBytes))
   private var covered = Mark(0, 0)
   private var busy = false
@@ -126,7 +129,7 @@ private[snapshot] final class HeldState(
     if (!lastSnapshot.map(_.ref).exists(base.contains)) uploaded = Map.empty
   }
 
-  /** Its local files lie in what this closes; it is closed behind the backend. */
+  /** Its local files lie in what this closes; it is closed behind the backend, and behind the last snapshot. */
   def livesIn(home: AutoCloseable): Unit = synchronized { homes ::= home }
 
   /** A snapshot for a checkpoint begins; `snapshotTaken` follows. */
@@ -159,8 +162,18 @@ private[snapshot] final class HeldState(
     }
     if (isFirst) {
       try backend.close()
-      finally synchronized(homes).foreach(_.close())
+      finally closeHomes()
     }
+  }
+
+  /** Files of a snapshot that is being uploaded lie in them: they stay until it has ended. */
+  private def closeHomes(): Unit = {
+    val free = synchronized {
+      val all = if (isOver && !busy) homes else Nil
+      if (all.nonEmpty) homes = Nil
+      all
+    }
+    free.foreach(_.close())
   }
 
   /** Whether the caller may make a snapshot, maybe when a thread is free; then it must call `snapshotEnded`.
@@ -184,15 +197,20 @@ private[snapshot] final class HeldState(
     var left = millis
     while (!done && left > 0) {
       wait(math.min(left, 1000))
-      left = millis - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)
+      left = millis - millisSince(begun)
     }
     done
   }
 
-  /** Waits for the snapshot that is being made; `snapshotEnded` must follow. */
+  private def millisSince(nanos: Long): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos)
+
+  /** Waits for the snapshot that is being made; `snapshotEnded` must follow. Waits a moment for the answer about it as
+    * well, which is on its way: without it, this one would upload all files anew.
+    */
   def claimSnapshotWaiting(): Unit = synchronized {
     awaitSnapshot(Long.MaxValue): Unit
     busy = true
+    unanswered.foreach(made => await(HeldState.AnswerMs - millisSince(made))(unanswered.isEmpty))
   }
 
   /** @param until
@@ -204,18 +222,34 @@ private[snapshot] final class HeldState(
   def snapshotMade(meta: HandleMeta, until: Mark, isAwaited: Boolean): Unit = synchronized {
     lastSnapshot = Some(meta)
     covered = until
-    if (isAwaited) uploaded = Map.empty
+    if (isAwaited) {
+      uploaded = Map.empty
+      unanswered = Some(System.nanoTime())
+    }
   }
 
   /** The next snapshot may name what this one has uploaded, unless another one was made since. */
   def reuse(meta: HandleMeta): Unit = synchronized {
-    if (lastSnapshot.exists(_.ref == meta.ref)) uploaded = meta.files.map(file => file.name -> file).toMap
+    if (lastSnapshot.exists(_.ref == meta.ref)) {
+      uploaded = meta.files.map(file => file.name -> file).toMap
+      unanswered = None
+      notifyAll()
+    }
   }
 
-  def snapshotEnded(): Unit = synchronized {
-    busy = false
-    notifyAll()
+  def snapshotEnded(): Unit = {
+    synchronized {
+      busy = false
+      notifyAll()
+    }
+    closeHomes()
   }
+}
+
+private object HeldState {
+
+  /** Longer than a driver takes to answer. An answer that says no is not told. */
+  val AnswerMs = 2000L
 }
 
 /** Changelogs written so far since the backend was loaded, those loaded with it included, and their bytes. */

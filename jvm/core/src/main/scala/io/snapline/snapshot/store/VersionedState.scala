@@ -151,10 +151,16 @@ final class VersionedState(
     begin(version, interval = false)
   }
 
-  /** A store that began empty at a later version passes for no version in storage. */
-  private def holds(version: Long, uid: Option[String]): Boolean = held != null && held.version == version && {
-    if (version == 0) true else held.ref.exists(ref => uid.forall(_ == ref.uid))
-  }
+  /** A store that began empty at a later version passes for no version in storage. One that is not sound is loaded
+    * anew: each attempt at the batch would fail in it.
+    */
+  private def holds(version: Long, uid: Option[String]): Boolean =
+    held != null && held.version == version && held.backend.isSound && {
+      if (version == 0) true else held.ref.exists(ref => uid.forall(_ == ref.uid))
+    }
+
+  /** Before a task uses the store. An operator need not read a scan to its end, and Spark closes none of them. */
+  def closeScans(): Unit = if (held != null) held.backend.closeScans()
 
   private def begin(version: Long, interval: Boolean): Unit = {
     val ref = VersionRef(version + 1, clock.next())
@@ -269,19 +275,23 @@ final class VersionedState(
 
   private def drop(): Unit = if (held != null) {
     owing.forget()
-    endRetired()
-    // The batch that is run again must not take the snapshot of its first attempt along: its task may have ended well.
-    held.retire()
-    retired = Some(held).filterNot(_.isClosed)
-    held = null
+    // A thread that is interrupted does not wait, and leaves nothing open.
+    try endRetired()
+    finally {
+      // The batch that is run again must not take the snapshot of its first attempt along: its task may have ended well.
+      held.retire()
+      retired = Some(held).filterNot(_.isClosed)
+      held = null
+    }
   }
 
   private def endRetired(): Unit = {
-    retired.foreach { state =>
-      try state.awaitTaken(VersionedState.CloseWaitMs)
-      finally state.close()
-    }
+    val state = retired
     retired = None
+    state.foreach { each =>
+      try each.awaitTaken(VersionedState.CloseWaitMs)
+      finally each.close()
+    }
   }
 
   /** Versions from this one on stay: what waits for them will name their files, and has not done so. None: nothing
@@ -334,7 +344,7 @@ final class VersionedState(
     *   None, and all is closed: no version is held that this would want, it was changed, or a snapshot is being made
     */
   def leave(home: AutoCloseable)(wanted: VersionRef => Boolean): Option[OpenState] = {
-    val isWhole = !isClosed && held != null && !dirty && held.awaitSnapshot(0) && held.ref.exists(wanted) &&
+    val isWhole = !isClosed && held != null && !dirty && held.backend.isSound && held.awaitSnapshot(0) && held.ref.exists(wanted) &&
       retired.forall(_.isClosed)
     if (isWhole) {
       isClosed = true

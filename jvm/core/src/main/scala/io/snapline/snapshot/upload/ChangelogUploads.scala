@@ -68,18 +68,34 @@ private[snapshot] final class ChangelogUploads(
 
   private def begin(): Unit = if (!runs) {
     runs = true
-    pool.submit(() => run())
+    try pool.submit(() => run())
+    catch {
+      case e: Throwable =>
+        stopped()
+        throw e
+    }
   }
 
-  private def run(): Unit = {
-    var step = next()
-    while (step.isDefined) {
-      step.foreach {
-        case Copy(ref) => copy(ref)
-        case Remove(ref) => remove(ref)
+  private def run(): Unit =
+    try {
+      var step = next()
+      while (step.isDefined) {
+        step.foreach {
+          case Copy(ref) => copy(ref)
+          case Remove(ref) => remove(ref)
+        }
+        step = next()
       }
-      step = next()
+    } catch {
+      // Else no later commit would begin it again.
+      case e: Throwable =>
+        stopped()
+        throw e
     }
+
+  private def stopped(): Unit = synchronized {
+    runs = false
+    notifyAll()
   }
 
   private def next(): Option[Step] = synchronized {
@@ -87,10 +103,7 @@ private[snapshot] final class ChangelogUploads(
     val step =
       if (copied.headOption.exists(_.version <= covered)) Some(Remove(copied.dequeue()))
       else waiting.headOption.filter(_ => gap.isEmpty && !isRefused).map(Copy(_))
-    if (step.isEmpty) {
-      runs = false
-      notifyAll()
-    }
+    if (step.isEmpty) stopped()
     step
   }
 

@@ -146,11 +146,19 @@ final class HeapBackend(folder: File, restored: Boolean, settings: HeapSettings,
   private def taken(target: File): HeapSnapshot = {
     val image = chain.wantsImage(dataBytes, changed) || copyOnWriteMaps.exists(!_.changed.whole)
     val bytes = if (image) dataBytes else changed
-    val content = byId.toSeq.map { case (id, family) =>
-      val map = family.rows.asInstanceOf[CopyOnWriteStateMap]
-      val changes = map.takeChanges()
-      if (image) AllRows(id, map.image.foreach) else SomeRows(id, changes)
-    }
+    val content =
+      try
+        byId.toSeq.map { case (id, family) =>
+          val map = family.rows.asInstanceOf[CopyOnWriteStateMap]
+          val changes = map.takeChanges()
+          if (image) AllRows(id, map.image.foreach) else SomeRows(id, changes)
+        }
+      catch {
+        // Changes that some families have handed over are in no snapshot: the next one has to have all rows.
+        case e: Throwable =>
+          chain.breakOff()
+          throw e
+      }
     val version = versions.take(image)
     val snapshot = new HeapSnapshot(image, content, chain, target, () => versions.release(version))
     chain.enqueue(snapshot, bytes)

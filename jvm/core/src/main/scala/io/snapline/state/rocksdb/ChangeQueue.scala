@@ -63,6 +63,9 @@ final class ChangeQueue(applyRuns: IndexedSeq[ChangeQueue.Run] => Unit) {
     finally draining.unlock()
   }
 
+  /** Whether all changes could be applied so far. Any thread. */
+  def isSound: Boolean = broken == null
+
   /** Fails if a change could not be applied: what RocksDB holds is then unknown. */
   def checkSound(): Unit = if (broken != null) {
     throw RocksDbFailure(

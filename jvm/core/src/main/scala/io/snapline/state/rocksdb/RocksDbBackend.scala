@@ -143,6 +143,8 @@ final class RocksDbBackend(
   }
 
   override def replay(entries: Array[Byte], length: Int): Unit = {
+    // A state that has made versions itself may be caught up: its own changes come before these.
+    if (table.current != null) queue.add(table.current)
     byName.values.foreach(_.restored())
     val entry = new Entry
     var from = 0
@@ -234,6 +236,10 @@ final class RocksDbBackend(
   }
 
   private[rocksdb] def checkSound(): Unit = queue.checkSound()
+
+  override def isSound: Boolean = queue.isSound && (instance == null || !instance.hasFailed)
+
+  override def closeScans(): Unit = cursors.toSeq.foreach(_.close())
 
   // ---- snapshots
 

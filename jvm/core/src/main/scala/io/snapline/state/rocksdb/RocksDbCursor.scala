@@ -40,7 +40,7 @@ private[rocksdb] final class RocksDbCursor(
     } else {
       // Not valid means the end, or an error that must not pass for one.
       try iterator.status()
-      catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
+      catch { case e: RocksDBException => throw instance.failed(e) }
       finally close()
       if (begins) first(null)
       false

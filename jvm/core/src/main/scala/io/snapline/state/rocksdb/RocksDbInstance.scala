@@ -75,15 +75,24 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
     }
   }
 
+  /** Whether a read has failed. */
+  @volatile var hasFailed = false
+
+  /** A read's error, after which the state is to be loaded anew. */
+  def failed(read: RocksDBException): StorageFailure = {
+    hasFailed = true
+    RocksDbFailure.ofRead(read)
+  }
+
   /** The value of a key, or null. */
   def get(family: ColumnFamilyHandle, key: Array[Byte], offset: Int, length: Int): Array[Byte] =
     try db.get(family, reads, key, offset, length)
-    catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
+    catch { case e: RocksDBException => throw failed(e) }
 
   /** Whether the key is there; its value is not copied. */
   def contains(family: ColumnFamilyHandle, key: Array[Byte], offset: Int, length: Int): Boolean =
     try db.get(family, reads, key, offset, length, nothing, 0, 0) != RocksDB.NOT_FOUND
-    catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
+    catch { case e: RocksDBException => throw failed(e) }
 
   /** The values of keys in their order, null where there is none. */
   def multiGet(family: ColumnFamilyHandle, keys: JList[Array[Byte]]): JList[Array[Byte]] =
@@ -99,7 +108,7 @@ final class RocksDbInstance(val folder: File, settings: RocksDbSettings, memory:
         i += 1
       }
       values
-    } catch { case e: RocksDBException => throw RocksDbFailure.ofRead(e) }
+    } catch { case e: RocksDBException => throw failed(e) }
 
   def write(serialized: Array[Byte]): Unit = {
     val batch = new WriteBatch(serialized)

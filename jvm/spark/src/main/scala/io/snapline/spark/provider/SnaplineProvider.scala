@@ -159,6 +159,7 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
     val barrier = TaskBarrier.ofTask(runId)
     val stamp = stamps.acquireStamp()
     try {
+      state.closeScans()
       loading(version)(load(barrier))
       val taken = barrier.fold(CheckpointPart.Empty)(part(_, version))
       val use = StoreUse(version, stamp, readOnly, forceSnapshot, knownAs, taken)
@@ -289,8 +290,8 @@ class SnaplineProvider extends ProviderBase(SparkLineCheck.run()) with SnapshotS
 
   override def end(): Unit = if (stamps.close()) {
     StoreHolders.here.letGo(runId.toString, storeId)
-    state.close()
-    location.close()
+    try state.close()
+    finally location.close()
   }
 
   override def supportedCustomMetrics: Seq[StateStoreCustomMetric] = ProviderMetrics.custom
