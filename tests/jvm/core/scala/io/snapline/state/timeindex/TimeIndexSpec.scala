@@ -9,6 +9,7 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.snapline.error.StorageFailure
 import io.snapline.state.LocalFolder
 
 class TimeIndexSpec extends AnyFunSuite {
@@ -104,6 +105,39 @@ class TimeIndexSpec extends AnyFunSuite {
         assert(taken(index, Long.MaxValue) == model.map(_._2).toSeq.sorted)
       }
     }
+
+  test("an index that has lost entries on the way is not whole, and gives back its memory") {
+    val folder = Files.createTempDirectory("times").toFile
+    val memory = new IndexMemory(0)
+    var number = 0
+    def newFile(): File = {
+      number += 1
+      new File(folder, number.toString)
+    }
+    val index = new TimeIndex("time", memory, () => newFile(), from = 0L)
+    try {
+      (1 to 2000).foreach(i => index.add(100L + i % 7, bytes(s"key $i")))
+      index.whole = true
+      assert(index.reach(50) == 0 && index.whole, "nothing was lost")
+      val files = folder.listFiles()
+      assert(files.nonEmpty)
+      files.foreach(_.delete())
+      intercept[StorageFailure](index.reach(200))
+      assert(!index.whole)
+    } finally index.close()
+    assert(folder.list().isEmpty && memory.used == 0)
+    LocalFolder.delete(folder)
+  }
+
+  test("an index that cannot be written is not whole, and gives back its memory") {
+    val memory = new IndexMemory(0)
+    val index = new TimeIndex("time", memory, () => new File("/nowhere/at/all"), from = 0L)
+    index.whole = true
+    intercept[StorageFailure]((1 to 2000).foreach(i => index.add(100L, bytes(s"key $i"))))
+    assert(!index.whole)
+    index.close()
+    assert(memory.used == 0)
+  }
 
   test("a step of time that reaches many entries looks at them once") {
     withIndex(1 << 30) { index =>

@@ -59,13 +59,11 @@ private[timeindex] final class TimeBucket(memory: IndexMemory, newFile: () => Fi
     try {
       val to = new FileOutputStream(file, true)
       try {
-        full.forEach { each =>
-          to.write(each.array, 0, each.limit)
-          memory.give(each.capacity)
-        }
+        full.forEach(each => to.write(each.array, 0, each.limit))
         to.write(chunk.array, 0, chunk.position())
       } finally to.close()
     } catch { case e: IOException => throw failed("written", e) }
+    full.forEach(each => memory.give(each.capacity))
     full.clear()
     chunk.clear(): Unit
   }
@@ -105,6 +103,7 @@ private[timeindex] final class TimeBucket(memory: IndexMemory, newFile: () => Fi
     e
   )
 
+  /** May be called again. */
   def close(): Unit = {
     full.forEach(each => memory.give(each.capacity))
     full.clear()

@@ -44,7 +44,12 @@ final class TimeIndex(val of: Any, all: IndexMemory, newFile: () => File, from: 
   def add(time: Long, key: Array[Byte], offset: Int, length: Int): Unit = {
     val at = place(unsigned(time))
     if (buckets(at) == null) buckets(at) = new TimeBucket(memory, newFile)
-    buckets(at).add(time, key, offset, length)
+    try buckets(at).add(time, key, offset, length)
+    catch {
+      case e: Throwable =>
+        whole = false
+        throw e
+    }
     entries += 1
   }
 
@@ -88,11 +93,16 @@ final class TimeIndex(val of: Any, all: IndexMemory, newFile: () => File, from: 
       bucket
     }
     if (java.lang.Long.compareUnsigned(unsigned(until), passed) > 0) passed = unsigned(until)
-    reached.foreach { bucket =>
-      entries -= bucket.size
-      bucket.foreach(each)
-      bucket.close()
-    }
+    // Entries that a failure loses on the way are missing from then on.
+    val was = whole
+    whole = false
+    try reached.foreach { bucket =>
+        entries -= bucket.size
+        bucket.foreach(each)
+        bucket.close()
+      }
+    finally reached.foreach(_.close())
+    whole = was
   }
 
   /** Where an entry belongs: 0 once it has passed, else by digit. Digit 0 of the lowest place is never ahead. */

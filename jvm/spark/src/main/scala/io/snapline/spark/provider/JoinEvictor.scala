@@ -143,15 +143,17 @@ private[provider] final class JoinEvictor(eviction: Eviction) extends Evictor(ev
   }
 }
 
-/** The evictors of joins in the tasks that run here, where two stores of a task share one. Any thread. */
+/** The evictors of joins in the tasks that run here, where two stores of a partition share one. A task may have several
+  * partitions, one after the other. Any thread.
+  */
 private[provider] object JoinEvictor {
-  private final case class Place(task: Long, operator: Long, asked: String)
+  private final case class Place(task: Long, operator: Long, partition: Int, asked: String)
 
   private val shared = new ConcurrentHashMap[Place, JoinEvictor]
 
   /** Ends with the task. */
-  def ofTask(task: TaskContext, eviction: Eviction): JoinEvictor = {
-    val place = Place(task.taskAttemptId(), eviction.operator, eviction.asked)
+  def ofTask(task: TaskContext, partition: Int, eviction: Eviction): JoinEvictor = {
+    val place = Place(task.taskAttemptId(), eviction.operator, partition, eviction.asked)
     shared.computeIfAbsent(
       place,
       _ => {
