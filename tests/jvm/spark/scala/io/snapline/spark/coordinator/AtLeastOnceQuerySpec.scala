@@ -168,6 +168,20 @@ class AtLeastOnceQuerySpec extends AnyFunSuite with WholeOnly with BeforeAndAfte
     assert(before.nonEmpty && before.values.forall(_ == checkpoint.batch + 1))
   }
 
+  for (format <- Seq("2", "3")) {
+    test(s"a join keeps to the barrier: state format $format") {
+      spark.conf.set("spark.sql.streaming.join.stateFormatVersion", format)
+      val folder = Files.createTempDirectory("snapline-at-least-once").toFile
+      def side(name: String): DataFrame = input.withWatermark("timestamp", "1 second")
+        .select(col("value") as s"${name}Value", col("timestamp") as s"${name}Time")
+      val near = expr("leftValue = rightValue AND rightTime BETWEEN leftTime AND leftTime + INTERVAL 2 SECONDS")
+      try {
+        val checkpoint = checkpointed(side("left").join(side("right"), near), folder, mode = "append")
+        assert(versions(checkpoint).values.toSet == Set(checkpoint.batch + 1))
+      } finally spark.conf.unset("spark.sql.streaming.join.stateFormatVersion")
+    }
+  }
+
   test("a savepoint is of one batch") {
     val folder = Files.createTempDirectory("snapline-at-least-once").toFile
     val driver = started(folder)

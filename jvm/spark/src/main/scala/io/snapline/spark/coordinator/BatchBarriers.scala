@@ -67,10 +67,11 @@ private[coordinator] final class BatchBarriers(
   private def stores(operators: Seq[PlannedOperator]): Set[StoreId] = operators.flatMap(_.storeIds).toSet
 
   /** An operator that another one makes state of must not be ahead: the second one would miss rows that the first
-    * passes over when they come again.
+    * passes over when they come again. Nor must a join: its stores hold one state together, and a row that comes again
+    * no longer finds the one that it matched.
     */
   private def mayBeAhead(operator: PlannedOperator): Boolean =
-    spec.settings.mode == CheckpointingMode.AtLeastOnce && !operator.feedsState
+    spec.settings.mode == CheckpointingMode.AtLeastOnce && !operator.feedsState && !operator.isJoin
 }
 
 /** A stateful operator of a micro-batch's plan. Each of its partitions has each of its stores.
@@ -85,6 +86,9 @@ final case class PlannedOperator(
     stores: Seq[String],
     feedsState: Boolean = false
 ) {
+  /** By Spark's name of a join of two streams. */
+  def isJoin: Boolean = name == "symmetricHashJoin"
+
   def storeIds: Seq[StoreId] =
     for (partition <- 0 until parallelism; store <- stores) yield StoreId(id, partition, store)
 }
