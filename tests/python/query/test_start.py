@@ -150,6 +150,20 @@ def test_goes_back_by_hand_where_no_batch_follows(query: RealQuery) -> None:
     assert verify(CheckpointFolder(query.checkpoint)).findings == ()
 
 
+def test_a_restore_by_hand_that_fails_leaves_the_newer_checkpoints(query: RealQuery, lived: Lived) -> None:
+    run(query, KEPT)
+    query.add_input(FIRST, SECOND)
+    run(query, KEPT)
+    query.add_input(SECOND, ALL)
+    # Batch 1 read it, which lies between the two checkpoints.
+    (query.work / "input" / "001.json").unlink()
+    with pytest.raises(StateNotFound, match=r"001\.json"):
+        run(query, KEPT, restore=1)
+    assert numbers(query) == [1, 2]
+    assert run(query, KEPT, restore=2).checkpoints()["latest"]["restored"]["id"] == 2
+    assert query.output() == lived.outputs[2]
+
+
 def test_a_restart_keeps_the_checkpoints_since_the_one_it_was_restored_from(query: RealQuery) -> None:
     run(query, KEPT)
     query.add_input(FIRST, SECOND)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from snapline.errors import QueryTakenOver
+from snapline.errors import QueryTakenOver, StorageFailure
 from snapline.folder.end_of_time import END_OF_TIME_MS
 from snapline.folder.hadoop_files import HadoopFiles
 from snapline.folder.interval_mark import INTERVAL_MARK, make_mark
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+
+_LOOK = 0.05
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +63,8 @@ class Runs:
         self._recovery = Recovery(files)
         #: The report of the last start that had to rebuild state; None: none had to.
         self.report: RecoveryReport | None = None
+        self._once: StreamingQuery | None = None
+        self._next: Runs | None = None
         sink = SinkLog.of(writer, path, table, files)
         self.driver = self._register()
         self._replay = BatchReplay(
@@ -181,8 +186,14 @@ class Runs:
         trigger = field_of(java, "trigger")
         try:
             self._writer.trigger(once=True)
-            self.begin(drains=True).awaitTermination()
+            self._once = self.begin(drains=True)
+            # One who stopped it before now has not seen the query.
+            if self._replay.is_stopped:
+                self._once.stop()
+            self._once.awaitTermination()
+            self._replay.check_going_on("a batch was being run to its end")
         finally:
+            self._once = None
             java.trigger(trigger)
 
     def end_event_time(self) -> None:
@@ -208,13 +219,31 @@ class Runs:
         """
         chosen = None if restore is None else self._state.chosen(restore)
         self.claim()
-        with translate("end the run before"):
-            self.driver.recovering()
+        self._end_run_before()
         self.report = self._state.run(chosen) or self.report
 
-    def stop_replay(self) -> None:
-        """For good, and from any thread: a :meth:`begin` under way fails with what it runs again."""
+    def _end_run_before(self) -> None:
+        """A checkpoint of it that is being written may take as long as any."""
+        with translate("end the run before"):
+            self.driver.recovering()
+            deadline = time.monotonic() + self._config.timeout.total_seconds()
+            while self.driver.isCompleting():
+                time.sleep(_LOOK)
+                self._replay.check_going_on("the run before was being ended")
+                if time.monotonic() > deadline:
+                    raise StorageFailure(
+                        f"a checkpoint of the run before is still being written to {self._location}.",
+                        "see to the storage; the next start waits for it again.",
+                    )
+
+    def stop(self) -> None:
+        """For good, and from any thread: a :meth:`begin` under way fails with what it runs again, and so does a batch
+        that is run to its end, also by the :meth:`again` of this one. A query that :meth:`begin` has given back goes
+        on."""
         self._replay.stop()
+        for under_way in (self._once, self._next):
+            if under_way is not None:
+                under_way.stop()
 
     def claim(self) -> None:
         """Before anything is changed in the folder: from here on it is this driver's, until another one claims it.
@@ -231,6 +260,19 @@ class Runs:
         found, _, action = text.removeprefix(f"[{QueryTakenOver.code}] ").partition(" Do: ")
         return QueryTakenOver(found, action) if text else None
 
+    def check_still_owned(self) -> None:
+        """After the end: another driver may have the folder by now, and its query is not to be disturbed.
+
+        Raises:
+            QueryTakenOver: one has.
+        """
+        with translate("look whether another driver has the checkpoint folder"):
+            is_taken_over = bool(self.driver.isTakenOver())
+        if is_taken_over:
+            raise self.taken_over() or QueryTakenOver(
+                f"{self._location} was claimed by another driver after this one.", "ask the query that runs there."
+            )
+
     def catch_up(self) -> None:
         """Makes the state durable up to the newest batch that was committed. No query runs, before or after.
 
@@ -245,7 +287,7 @@ class Runs:
     def again(self) -> Runs:
         """For the same writer, when the query has ended: with a coordinator of its own."""
         path, table = self._target
-        return Runs(
+        self._next = Runs(
             self._writer,
             self._config,
             self._files,
@@ -255,6 +297,7 @@ class Runs:
             settings=self._settings,
             parent=self._parent,
         )
+        return self._next
 
     @property
     def session(self) -> SparkSession:

@@ -76,6 +76,7 @@ def take_last_savepoint(runs: Runs, path: str, drain: bool, format: str, in_flig
     ``SupervisedQuery.stop_with_savepoint``."""
     from snapline.savepoint import create_savepoint
 
+    runs.check_still_owned()
     if runs.takes_checkpoints or runs.is_unaligned or runs.may_have_part or drain:
         last = runs.again()
         try:

@@ -174,6 +174,9 @@ class SupervisedQuery:
             format: as for :meth:`savepoint`, and so is ``in_flight``.
 
         Raises: as :meth:`savepoint`. The query is stopped then, too.
+            StreamingQueryException: the batch that is run to its end failed.
+            QueryTakenOver: another driver has the checkpoint folder. Nothing is changed in it.
+            ReplayStopped: by :meth:`stop`, while a batch was run.
         """
         check_last_savepoint(self._runs, path, drain, format, in_flight)
         if self._runs.is_real_time:
@@ -198,7 +201,7 @@ class SupervisedQuery:
         self._ending = ending
         self._stopped.set()
         # The thread that starts the query again holds the lock for as long as batches are replayed.
-        self._runs.stop_replay()
+        self._runs.stop()
         with self._changing:
             self._query.stop()
         self._over.wait()

@@ -28,7 +28,7 @@ class Recovery:
     run. Every step may be done twice: after a crash at any point, :meth:`run` goes on where it was.
 
     In this order: journal -> entries hidden -> ``hidden`` -> for each batch: offsets revealed, run, original commit
-    entry put back -> journal removed -> the rest removed.
+    entry put back -> ``rebuilt`` -> journal removed -> the rest removed.
 
     A batch that was planned and not committed is run too, because the sink may have it already. Where the sink is known
     to, the commit entry stays, and the query goes on with the next batch. Else the entry is taken away again. The real
@@ -78,7 +78,7 @@ class Recovery:
         checkpoint: CheckpointRef,
         run_batch: RunBatch,
         sink_has: SinkHas = lambda batch: False,
-        begun: Callable[[], None] = lambda: None,
+        rebuilt: Callable[[], None] = lambda: None,
     ) -> range:
         """Replays what came after a checkpoint, or goes on with it.
 
@@ -89,7 +89,8 @@ class Recovery:
             run_batch: runs a batch of the query on this checkpoint folder, into a sink that keeps nothing, and returns
                 when it is committed. The logs are such that it is the next one.
             sink_has: whether the sink is known to have a batch that was not committed.
-            begun: called before the first of them, when all is there that replay needs, and the journal with it.
+            rebuilt: called when all of them have run, before the journal goes: after a crash, once more. Until then
+                another checkpoint can be chosen, for the replay may fail.
 
         Returns:
             The batches that this recovery runs, those before a crash included.
@@ -108,14 +109,13 @@ class Recovery:
         if journal is None:
             self._sweep()
             journal = self._plan(checkpoint)
-            if journal.hidden:
-                self._files.write_new(JOURNAL, journal.to_bytes())
-        begun()
-        if not journal.hidden:
-            return journal.hidden
+            if not journal.hidden:
+                return journal.hidden
+            self._files.write_new(JOURNAL, journal.to_bytes())
         if not self._files.exists(_HIDDEN):
             self._hide(journal)
         self._replay(journal, run_batch, sink_has)
+        rebuilt()
         self._files.delete(JOURNAL)
         self._sweep()
         return journal.hidden

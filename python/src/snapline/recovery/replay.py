@@ -21,7 +21,8 @@ _log = logging.getLogger(__name__)
 
 
 class ReplayStopped(Exception):
-    """The query was stopped while a batch of it was run again. The next start goes on with that batch."""
+    """The query was stopped while its state was recovered, or while a batch was run to its end. The next start goes on
+    there."""
 
 
 class BatchReplay:
@@ -57,6 +58,11 @@ class BatchReplay:
         self._run: Any = None
         self._stopped = False
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether :meth:`stop` was called."""
+        return self._stopped
+
     def stop(self) -> None:
         """Ends the batch that is run, and every later one at its start. From any thread: the function may never come
         back by itself."""
@@ -81,7 +87,7 @@ class BatchReplay:
             StreamingQueryException: it failed otherwise.
             ReplayStopped: by :meth:`stop`.
         """
-        self._check_going_on(batch)
+        self.check_going_on(f"batch {batch} was to be run again")
         missing = self._input.missing(batch)
         if missing:
             lost = files_are_lost(batch, missing)
@@ -103,7 +109,7 @@ class BatchReplay:
             if expired is None:
                 raise
             raise expired from e
-        self._check_going_on(batch)
+        self.check_going_on(f"batch {batch} was being run again")
 
     def _start(self) -> Any:
         own = frame_with(self._df, self._settings)
@@ -114,6 +120,10 @@ class BatchReplay:
         if run is not None:
             run.stop()
 
-    def _check_going_on(self, batch: int) -> None:
+    def check_going_on(self, under_way: str) -> None:
+        """
+        Raises:
+            ReplayStopped: by :meth:`stop`.
+        """
         if self._stopped:
-            raise ReplayStopped(f"batch {batch} was to be run again.")
+            raise ReplayStopped(f"{under_way}.")

@@ -182,6 +182,42 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     }
   }
 
+  test("a lent checkpoint that a recovery begins with stays, though it is given back, until there is a newer one") {
+    val checkpoint = folder()
+    val driver = started(checkpoint, intervalMs = 600000, retained = 1)
+    val counted = new Counted(checkpoint)
+    def numbers = completed(checkpoint).map(_.checkpoint)
+    val first = counted.start()
+    try {
+      counted.batch(first, 1)
+      eventually(assert(numbers == Seq(1)))
+      val lent = driver.lend(inFlight = false)
+      counted.batch(first, 2)
+      eventually(assert(driver.outcome(lent) == "completed 2"))
+      first.stop()
+      driver.recovering()
+      assert(!driver.isCompleting)
+      driver.giveBack(lent)
+      assert(!driver.dispose(2) && !driver.dispose(1))
+      driver.restoreFrom(2)
+      driver.goOn(-1)
+      val second = counted.start()
+      try {
+        counted.batch(second, 1)
+        assert(second.lastProgress.stateOperators.head.numRowsTotal == 2)
+        eventually(assert(numbers == Seq(3)))
+        val request = driver.trigger(savepoint = true)
+        counted.batch(second, 3)
+        eventually(assert(driver.outcome(request) == "completed 4"))
+        assert(driver.dispose(4))
+      } finally second.stop()
+    } finally {
+      first.stop()
+      driver.end("SUSPENDED")
+    }
+    assert(numbers == Seq(3) && !driver.dispose(3))
+  }
+
   test("a driver that has ended claims no folder") {
     val checkpoint = folder()
     val driver = started(checkpoint, intervalMs = 600000)

@@ -23,29 +23,42 @@ class RequestBoardSpec extends AnyFunSuite {
   test("a checkpoint that was lent is free when the last has given it back") {
     val board = new RequestBoard
     Seq(1L, 2L).foreach(board.borrows)
-    assert(!board.completed(Seq(1, 2), 7))
-    assert(board.givenBack(1).isEmpty && board.givenBack(1).isEmpty)
-    assert(board.givenBack(2).contains(7L) && board.givenBack(2).isEmpty)
+    board.completed(Seq(1, 2), 7)
+    (0 until 2).foreach(_ => board.givenBack(1))
+    assert(board.free.isEmpty)
+    (0 until 2).foreach(_ => board.givenBack(2))
+    assert(board.free == Seq(7L))
     assert(board.outcome(2) == "completed 7")
+    board.found(Set(6, 7))
+    assert(board.free == Seq(7L), "its deletion has not come through")
+    board.found(Set(6))
+    assert(board.free.isEmpty)
   }
 
   test("one that somebody else keeps stays") {
     val board = new RequestBoard
     board.borrows(1)
-    assert(!board.completed(Seq(1, 2), 7))
-    assert(board.givenBack(1).isEmpty && board.givenBack(2).isEmpty)
+    board.completed(Seq(1, 2), 7)
+    Seq(1L, 2L).foreach(board.givenBack)
+    assert(board.free.isEmpty)
   }
 
   test("who waits no longer needs none") {
     val board = new RequestBoard
     Seq(1L, 2L, 3L).foreach(board.borrows)
-    assert(board.givenBack(1).isEmpty)
-    assert(board.completed(Seq(1), 7), "nobody needs it")
-    assert(board.givenBack(2).isEmpty)
-    assert(!board.completed(Seq(2, 3), 8))
-    assert(board.givenBack(3).contains(8L))
+    board.givenBack(1)
+    assert(board.free.isEmpty)
+    board.completed(Seq(1), 7)
+    assert(board.free == Seq(7L), "nobody needs it")
+    board.givenBack(2)
+    board.completed(Seq(2, 3), 8)
+    assert(board.free == Seq(7L))
+    board.givenBack(3)
+    assert(board.free == Seq(7L, 8L))
     board.borrows(4)
     board.failed(4, "late")
-    assert(board.givenBack(4).isEmpty && !board.completed(Seq(4), 9))
+    board.givenBack(4)
+    board.completed(Seq(4), 9)
+    assert(board.free == Seq(7L, 8L))
   }
 }

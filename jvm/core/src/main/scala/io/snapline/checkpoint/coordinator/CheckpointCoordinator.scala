@@ -43,7 +43,11 @@ final class CheckpointCoordinator(val query: String, val settings: CoordinatorSe
 
   def dropped: Dropped = acknowledgements.dropped
 
-  private def isRunning: Boolean = run.isRunning
+  /** Whether checkpoints are taken: not between a run that has failed and the next one. */
+  def isRunning: Boolean = run.isRunning
+
+  /** Whether one is being written, which nothing can stop. */
+  def isCompleting: Boolean = pending.toSeq.exists(_.completing)
 
   /** A run begins, the first or one after a failure: nothing that was in progress can complete any more, except what is
     * being written.

@@ -63,7 +63,8 @@ final class CheckpointHistory(remembered: Int = CheckpointHistory.Remembered) {
       if (statistics.id == id) statistics.copy(discarded = true) else statistics
     now = now.copy(
       checkpoints = now.checkpoints.updatedWith(id)(_.map(mark)),
-      latestCompleted = now.latestCompleted.map(mark)
+      latestCompleted = now.latestCompleted.map(mark),
+      latestSavepoint = now.latestSavepoint.map(mark)
     )
     listener.discarded(id)
   }

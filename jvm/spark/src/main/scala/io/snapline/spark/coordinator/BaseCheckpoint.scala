@@ -5,14 +5,15 @@ import io.snapline.checkpoint.coordinator.CheckpointCoordinator
 import io.snapline.spark.protocol.{CheckpointFolder, RestoreFrom}
 
 /** The checkpoint that a query's runs are restored from, if any: the stores of its version load what it names. Guarded
-  * by its owner.
+  * by its owner, but for `id`.
   */
 private[spark] final class BaseCheckpoint(folder: CheckpointFolder) {
-  private var base: Option[(Long, RestoreFrom)] = None
+  @volatile private var base: Option[(Long, RestoreFrom)] = None
 
   /** The checkpoint whose handles were copied into the stores' folders. */
   private var unmerged: Option[Long] = None
 
+  /** Any thread. */
   def id: Option[Long] = base.map(_._1)
 
   /** @param checkpoint 0: stores load whatever is durable */

@@ -18,7 +18,8 @@ private[coordinator] final class CheckpointActions(
     loop: CoordinatorLoop,
     files: CheckpointFiles,
     between: BetweenBatches,
-    requests: RequestBoard,
+    board: RequestBoard,
+    requests: CheckpointRequests,
     outcomes: Object,
     durableBatches: Boolean
 ) {
@@ -56,9 +57,9 @@ private[coordinator] final class CheckpointActions(
           log.warn(s"Checkpoint ${checkpoint.id} of $location was aborted: ${reason.text} $message")
           loop.synchronized {
             if (checkpoint.afterCommit) between.ended(completed = false)
-            checkpoint.requests.foreach(requests.failed(_, s"$reason: $message"))
+            checkpoint.requests.foreach(board.failed(_, s"$reason: $message"))
           }
-        case Action.Refuse(request, reason) => loop.synchronized(requests.failed(request, s"$reason: ${reason.text}"))
+        case Action.Refuse(request, reason) => loop.synchronized(board.failed(request, s"$reason: ${reason.text}"))
         case delete: Action.Delete => files.delete(delete, reading)
         case Action.FailQuery(checkpoint, reason, message) =>
           log.error(s"Checkpoint $checkpoint of $location was one failure too many: ${reason.text} $message")
@@ -82,9 +83,8 @@ private[coordinator] final class CheckpointActions(
       case Right(bytes) =>
         log.info(s"Checkpoint ${p.id} of $location is complete: batch ${p.batch}, ${p.handles.size} stores.")
         if (p.afterCommit) between.ended(completed = true)
-        val isUnwanted = requests.completed(p.requests, p.id)
-        val follows = coordinator.metadataWritten(p.id, bytes, loop.nowMs)
-        if (isUnwanted) follows ++ coordinator.disposed(p.id) else follows
+        board.completed(p.requests, p.id)
+        coordinator.metadataWritten(p.id, bytes, loop.nowMs) ++ requests.discardUnneeded(coordinator)
       case Left(reason) => coordinator.writeFailed(p.id, reason, loop.nowMs)
     }
     loop.enqueue(follows)

@@ -51,7 +51,9 @@ final class CheckpointDriver private[coordinator] (
 
   private val loop: CoordinatorLoop = new CoordinatorLoop(folder.location, acting.prepare(_))
   private val board = new RequestBoard
-  private val requests = new CheckpointRequests(loop, outcomes, board, inMemory, settings.retention.properties)
+  private val base = new BaseCheckpoint(folder)
+  private val requests =
+    new CheckpointRequests(loop, outcomes, board, inMemory, settings.retention.properties, base.id)
   private val between = new BetweenBatches(savepoints = spec.alignment == Alignment.Aligned)
   private val claim = new DriverClaim(folder.claims, holder)
   private val ownership = new Ownership(claim, query)
@@ -65,8 +67,7 @@ final class CheckpointDriver private[coordinator] (
   private val last = new LastCheckpoint(folder, loop, between)
   private val files = new CheckpointFiles(folder, claim, logs, alignments, durableBatches, maxParallelism)
   private val acting: CheckpointActions =
-    new CheckpointActions(folder.location, loop, files, between, board, outcomes, durableBatches)
-  private val base = new BaseCheckpoint(folder)
+    new CheckpointActions(folder.location, loop, files, between, board, requests, outcomes, durableBatches)
   private val barriers = new BatchBarriers(spec, inMemory, alignments, base, board)
   private var ending: Ending = Ending.Suspended
   private var isOver = false
@@ -97,15 +98,15 @@ final class CheckpointDriver private[coordinator] (
   def takenOver: String = claim.lost.fold("")(_.getMessage)
 
   /** Before a recovery looks for a checkpoint to begin with: the run before it has ended, and none is added until the
-    * next one begins. Waits for one that is being written.
+    * next one begins. One that is being written is to be waited for.
     */
-  def recovering(): Unit = {
-    loop.event("a recovery")(_.interrupted(now))
-    if (!loop.awaitWork(CheckpointDriver.CloseWaitMs)) throw new StorageFailure(
-      s"Files of ${folder.location} are still being written or deleted for the run that failed.",
-      "see to the storage; the next start waits for them again."
-    )
-  }
+  def recovering(): Unit = loop.event("a recovery")(_.interrupted(now))
+
+  /** Whether a checkpoint of the run before is still being written. */
+  def isCompleting: Boolean = loop.synchronized(loop.coordinator.exists(_.isCompleting))
+
+  /** Whether another driver has claimed the folder since this one did, by a look at it. After the end as well. */
+  def isTakenOver: Boolean = claim.isTakenOver
 
   /** The runs that follow replay batches one by one: each is durable at once, and none is a barrier.
     *
@@ -122,8 +123,8 @@ final class CheckpointDriver private[coordinator] (
     */
   def goOn(unfinished: Long): Unit = planning.synchronized(alignments.goOn(unfinished))
 
-  /** A recovery has begun with this checkpoint: newer ones are of a history that it leaves, and go. People own
-    * savepoints.
+  /** A recovery from this checkpoint has rebuilt the state: newer ones are of a history that it has left, and go.
+    * People own savepoints.
     */
   def leaveAfter(checkpoint: Long): Unit = outcomes.synchronized {
     highestLeft = math.max(highestLeft, files.removeAfter(checkpoint, settings, now))
@@ -171,6 +172,7 @@ final class CheckpointDriver private[coordinator] (
     // Flink takes most checkpoints of a suspended job along. A Spark query is stopped to be started again, and its logs
     // reach back to its checkpoints only.
     if (ending != Ending.Suspended) outcomes.synchronized(loop.event("the end")(_.ended(ending, now)))
+    outcomes.synchronized(loop.event("the end")(requests.discardAllUnneeded))
     close()
   }
 
@@ -277,6 +279,9 @@ final class CheckpointDriver private[coordinator] (
     base.id.filter(restored => found.exists(_.id == restored)).foreach { restored =>
       found.filter(_.isAbandonedBy(restored)).foreach(c => loop.enqueue(coordinator.disposed(c.id)))
     }
+    // Those that the run before could not delete.
+    board.found(found.map(_.id).toSet)
+    loop.enqueue(requests.discardUnneeded(coordinator))
   }
 
   /** A query that has nothing to do plans no further batch: its progress says that the last one is committed. */

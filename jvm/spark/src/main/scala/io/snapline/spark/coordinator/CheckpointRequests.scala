@@ -1,6 +1,7 @@
 package io.snapline.spark.coordinator
 
 import io.snapline.checkpoint.CheckpointProperties
+import io.snapline.checkpoint.coordinator.{Action, CheckpointCoordinator}
 
 /** The requests of users for checkpoints of one query. Any thread.
   *
@@ -12,13 +13,16 @@ import io.snapline.checkpoint.CheckpointProperties
   *   state is in the driver's memory: no checkpoint could name it
   * @param properties
   *   the kind of a checkpoint that is no savepoint
+  * @param base
+  *   the checkpoint that the stores of this run, or of the next one, begin with
   */
 private[coordinator] final class CheckpointRequests(
     loop: CoordinatorLoop,
     outcomes: Object,
     board: RequestBoard,
     inMemory: Boolean,
-    properties: CheckpointProperties
+    properties: CheckpointProperties,
+    base: => Option[Long]
 ) {
 
   /** Asks for a checkpoint at the next barrier.
@@ -61,11 +65,24 @@ private[coordinator] final class CheckpointRequests(
   /** Who asked for a savepoint with `lend` has what they need of it, or waits no longer. */
   def giveBack(request: Long): Unit = outcomes.synchronized {
     loop.synchronized {
-      for (coordinator <- loop.coordinator; free <- board.givenBack(request)) {
-        loop.enqueue(coordinator.disposed(free))
-      }
+      board.givenBack(request)
+      loop.coordinator.foreach(coordinator => loop.enqueue(discardUnneeded(coordinator)))
     }
   }
+
+  /** Between two runs none of them goes: a recovery may choose it. The caller holds both locks. */
+  def discardUnneeded(coordinator: CheckpointCoordinator): Seq[Action] =
+    if (coordinator.isRunning) board.free.filterNot(loaded(coordinator).contains).flatMap(coordinator.disposed)
+    else Nil
+
+  /** No run follows. The caller holds both locks. */
+  def discardAllUnneeded(coordinator: CheckpointCoordinator): Seq[Action] = board.free.flatMap(coordinator.disposed)
+
+  /** The checkpoint that stores of this run may still begin with: until a newer one is complete, to which a restart
+    * goes back.
+    */
+  private def loaded(coordinator: CheckpointCoordinator): Option[Long] =
+    base.filterNot(id => coordinator.retained.exists(_.id > id))
 
   /** Removes a completed checkpoint, unless a restart takes it; false: the coordinator knows of none of this number
     * that may go.
@@ -73,6 +90,7 @@ private[coordinator] final class CheckpointRequests(
   def dispose(checkpoint: Long): Boolean = outcomes.synchronized {
     loop.synchronized {
       val mayGo = loop.coordinator.filter { c =>
+        c.isRunning && loop.isOpen && !loaded(c).contains(checkpoint) &&
         (c.retained.dropRight(1) ++ c.savepoints).exists(_.id == checkpoint)
       }
       mayGo.foreach(coordinator => loop.enqueue(coordinator.disposed(checkpoint)))

@@ -1,6 +1,6 @@
 package io.snapline.spark.coordinator
 
-import java.util.concurrent.{CountDownLatch, Executors, RejectedExecutionException, ScheduledExecutorService, TimeUnit}
+import java.util.concurrent.{Executors, RejectedExecutionException, ScheduledExecutorService, TimeUnit}
 
 import scala.util.control.NonFatal
 
@@ -66,12 +66,8 @@ private[coordinator] final class CoordinatorLoop(location: String, prepare: Seq[
     try work
     catch { case NonFatal(e) => log.warn(s"The coordinator of $location failed.", e) }
 
-  /** Waits until all work queued by now is done, `waitMs` at most; whether it is. The caller does not hold the lock. */
-  def awaitWork(waitMs: Long): Boolean = {
-    val done = new CountDownLatch(1)
-    execute(() => done.countDown())
-    executor.isTerminated || done.await(waitMs, TimeUnit.MILLISECONDS)
-  }
+  /** Whether what is asked for is still carried out. */
+  def isOpen: Boolean = !executor.isShutdown
 
   /** Ends the thread behind all queued work and what follows from it; waits at most `waitMs`. May be called again.
     *

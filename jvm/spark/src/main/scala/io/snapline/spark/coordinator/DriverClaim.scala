@@ -75,8 +75,11 @@ private[spark] final class DriverClaim(
     if (isReleased)
       throw new StoreClosed(s"The driver that had ${storage.location} has ended.", "start the query again.")
 
-  /** Why this driver has nothing more to do in the folder. */
+  /** Why this driver has nothing more to do in the folder, as far as it has looked. */
   def lost: Option[QueryTakenOver] = taken
+
+  /** Looks whether another driver has claimed the folder, or did before this one was released. */
+  def isTakenOver: Boolean = taken.isDefined || own.exists(claim => claims().exists(isBefore(claim, _)))
 
   /** The query is over, and no check passes any more.
     *

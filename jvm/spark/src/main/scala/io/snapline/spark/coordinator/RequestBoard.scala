@@ -2,7 +2,7 @@ package io.snapline.spark.coordinator
 
 import scala.collection.mutable
 
-/** The outcomes of user-triggered checkpoints, and who needs those that were lent. Guarded by its owner. */
+/** The outcomes of user-triggered checkpoints, and who needs those that were lent. The loop's lock guards it. */
 private[spark] final class RequestBoard {
   private val outcomes = mutable.LinkedHashMap.empty[Long, String]
   private val keepRows = mutable.Set.empty[Long]
@@ -17,13 +17,16 @@ private[spark] final class RequestBoard {
   /** By number of a checkpoint, the requests it is lent to. */
   private val lentTo = mutable.Map.empty[Long, Set[Long]]
 
-  /** Requests may share a checkpoint. Whether nobody needs it: all of them have given it back. */
-  def completed(asked: Seq[Long], checkpoint: Long): Boolean = {
-    val isLent = asked.nonEmpty && asked.forall(borrowing)
-    val needing = asked.filterNot(tooLate).toSet
-    if (isLent && needing.nonEmpty) lentTo.put(checkpoint, needing)
+  /** Checkpoints that were lent and that nobody needs, as long as a deletion may not have come through. */
+  private val unneeded = mutable.SortedSet.empty[Long]
+
+  /** Requests may share a checkpoint. Nobody needs it if all of them have given it back. */
+  def completed(asked: Seq[Long], checkpoint: Long): Unit = {
+    if (asked.nonEmpty && asked.forall(borrowing)) {
+      val needing = asked.filterNot(tooLate).toSet
+      if (needing.nonEmpty) lentTo.put(checkpoint, needing) else unneeded += checkpoint
+    }
     asked.foreach(put(_, s"completed $checkpoint"))
-    isLent && needing.isEmpty
   }
 
   def failed(request: Long, reason: String): Unit = put(request, s"failed $reason")
@@ -31,16 +34,23 @@ private[spark] final class RequestBoard {
   /** The requester copies what the checkpoint names, and gives it back. */
   def borrows(request: Long): Unit = borrowing += request
 
-  /** The requester needs it no more, or waits no longer. The checkpoint that nobody needs now, if there is one. */
-  def givenBack(request: Long): Option[Long] = {
+  /** The requester needs it no more, or waits no longer. */
+  def givenBack(request: Long): Unit = {
     if (borrowing(request)) tooLate += request
-    val lent =
-      lentTo.collectFirst { case (checkpoint, requests) if requests(request) => checkpoint -> (requests - request) }
-    lent.foreach { case (checkpoint, left) => lentTo.put(checkpoint, left) }
-    val free = lent.collect { case (checkpoint, left) if left.isEmpty => checkpoint }
-    lentTo --= free
-    free
+    lentTo.collectFirst { case (checkpoint, needing) if needing(request) => checkpoint -> (needing - request) }
+      .foreach {
+        case (checkpoint, left) if left.nonEmpty => lentTo.put(checkpoint, left): Unit
+        case (checkpoint, _) =>
+          lentTo -= checkpoint
+          unneeded += checkpoint
+      }
   }
+
+  /** Those to delete. They stay among these until a reading of the folder does not find them. */
+  def free: Seq[Long] = unneeded.toSeq
+
+  /** The folder was read: its checkpoints are those. */
+  def found(checkpoints: Set[Long]): Unit = unneeded.filterInPlace(checkpoints): Unit
 
   /** A request that the coordinator never saw; its number is below zero. */
   def refused(reason: String): Long = {
