@@ -125,6 +125,29 @@ def test_a_function_may_come_again_in_a_batch(spark: SparkSession, tmp_path: Pat
     assert found == [("failed", 0), ("written", 0), ("failed", 1), ("written", 1)]
 
 
+def test_a_function_for_two_parts_of_a_batch_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    found: list[list[int]] = []
+    once = snapline.once(spark, str(tmp_path / "markers"))
+
+    def write(df: DataFrame, batch: int) -> None:
+        found.append(sorted(row.k for row in df.collect()))
+
+    def start(name: Callable[[int], str]) -> None:
+        def each(df: DataFrame, batch: int) -> None:
+            for k in (1, 2):
+                once(write, name(k))(df.where(df.k == k), batch)
+
+        rows = stream(spark, tmp_path / "input").writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        run(rows.foreachBatch(each))
+
+    give(tmp_path / "input", "0", [(1, 0), (2, 0)])
+    with pytest.raises(Exception, match=r"SNAPLINE-CONFIG.*a second time as main.*another DataFrame"):
+        start(lambda k: "main")
+    assert found == [[1]]
+    start(lambda k: f"part {k}")
+    assert found == [[1], [1], [2]]
+
+
 def test_a_folder_that_is_older_than_the_markers_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoint"
     written: list[int] = []

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
 
 import snapline
+from snapline.savepoint import rescale_checkpoint
 from snapline.sink import SinkPartition
 
 from .ledger import Ledger, rows_of
@@ -27,8 +29,8 @@ class Query:
         self.input, self.checkpoint, self.path = folder / "input", folder / "checkpoint", str(folder / "ledger.db")
         Ledger.made(self.path)
 
-    def start(self, partitions: int, sink: Ledger | None = None) -> None:
-        rows = stream(self._spark, self.input).repartition(partitions)
+    def start(self, partitions: int, sink: Ledger | None = None, by: Column | None = None) -> None:
+        rows = stream(self._spark, self.input).repartition(partitions, *([] if by is None else [by]))
         writer = rows.writeStream.option("checkpointLocation", str(self.checkpoint))
         own = Ledger(self.path) if sink is None else sink
         run(snapline.exactly_once(writer, forced=True, name="a/ledger").to(own))
@@ -108,3 +110,49 @@ def test_a_query_whose_batches_have_one_number_of_partitions_makes_one_note(
     query.start(1)
     assert query.notes() == ["3-1"]
     assert len(query.rows()) == 32
+
+
+def test_rows_that_have_gone_to_another_partition_are_noticed(spark: SparkSession, tmp_path: Path) -> None:
+    query = Query(spark, tmp_path)
+    give(query.input, "0", ROWS)
+    query.fail_in_part()
+    # All of them go to the first partition, and the second, which the sink has, gets none.
+    first = spark.range(100).where(F.pmod(F.hash(F.col("id").cast("int")), F.lit(2)) == 0).first()
+    assert first is not None
+    with pytest.raises(Exception, match=r"SNAPLINE-NOT-DETERMINISTIC.*partition 1 of.*rows=0"):
+        query.start(2, by=F.col("k") * 0 + first.id)
+
+
+def test_a_rescaled_folder_that_keeps_its_id_goes_by_the_markers(spark: SparkSession, tmp_path: Path) -> None:
+    query = Query(spark, tmp_path)
+
+    def start(checkpoint: Path, sink: Ledger) -> None:
+        sums = stream(spark, query.input).groupBy("k").agg(F.sum("v").alias("v"))
+        writer = sums.writeStream.outputMode("update").option("checkpointLocation", str(checkpoint))
+        run(snapline.exactly_once(writer, forced=True).to(sink))
+
+    class FailsInPart(Ledger):
+        def open(self, partition: SinkPartition) -> None:
+            super().open(partition)
+            if partition.partition == 0 and partition.batch == 1:
+                end = time.monotonic() + 60
+                while not self.db.execute("select part from markers where batch = 1").fetchall():
+                    assert time.monotonic() < end, "no other partition was committed"
+                    time.sleep(0.05)
+                raise RuntimeError("on purpose")
+
+    give(query.input, "0", ROWS)
+    start(query.checkpoint, Ledger(query.path))
+    give(query.input, "1", ROWS)
+    with pytest.raises(Exception, match="on purpose"):
+        start(query.checkpoint, FailsInPart(query.path))
+    there = query.rows()
+    assert 8 < len(there) < 16
+    for partitions in (1, 3):
+        rescaled = tmp_path / f"in-{partitions}"
+        rescale_checkpoint(spark, str(query.checkpoint), str(rescaled), parallelism=partitions, keep_query_id=True)
+        with pytest.raises(Exception, match=rf"SNAPLINE-INCOMPATIBLE.*had 2 partitions, and has {partitions} now"):
+            start(rescaled, Ledger(query.path))
+        assert query.rows() == there
+    start(query.checkpoint, Ledger(query.path))
+    assert len(query.rows()) == 16

@@ -17,12 +17,18 @@ HASH = "__snapline_hash"
 
 
 def write_partition(
-    sink: TransactionalSink, partition: SinkPartition, partitions: int, chunks: Iterable[pa.RecordBatch]
+    sink: TransactionalSink,
+    partition: SinkPartition,
+    partitions: int,
+    chunks: Iterable[pa.RecordBatch],
+    *,
+    may_be_there: bool = False,
 ) -> tuple[int, bool]:
     """Writes the rows in one transaction with their marker, unless the sink has them. All rows are read either way.
 
     Args:
         partitions: how many the micro-batch has.
+        may_be_there: an earlier run may have written the micro-batch, so that the sink is asked though there is no row.
         chunks: rows with their hashes, an int64 in the column :data:`HASH`.
 
     Returns:
@@ -35,6 +41,9 @@ def write_partition(
     filled = (chunk for chunk in chunks if chunk.num_rows)
     first = next(filled, None)
     if first is None:
+        there = newest_marker(sink, partition) if may_be_there else None
+        if there is not None and there.batch == partition.batch:
+            raise _differs(partition, there, Marker(partition.batch, partitions, 0, 0))
         return 0, False
     try:
         sink.open(partition)
@@ -107,8 +116,11 @@ def _last(sink: TransactionalSink, partition: SinkPartition) -> Marker | None:
 def _check_same(sink: TransactionalSink, partition: SinkPartition, now: Marker) -> None:
     there = sink.last_marker()
     if there != now:
-        raise FunctionNotDeterministic(
-            f"partition {partition.partition} of the sink {partition.sink} has {there}, and the batch was now made as "
-            f"{now}.",
-            "make the query give the same rows for the same input.",
-        )
+        raise _differs(partition, there, now)
+
+
+def _differs(partition: SinkPartition, there: Marker | None, now: Marker) -> FunctionNotDeterministic:
+    return FunctionNotDeterministic(
+        f"partition {partition.partition} of the sink {partition.sink} has {there}, and the batch was now made as {now}.",
+        "make the query give the same rows for the same input.",
+    )

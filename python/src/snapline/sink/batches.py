@@ -26,7 +26,8 @@ def write_batches(sink: TransactionalSink, name: str | None = None) -> Callable[
     IncompatibleState for a batch that the sink has in part, in another number of partitions.
 
     Args:
-        sink: pickled with each micro-batch, and opened in each of its tasks that has rows.
+        sink: pickled with each micro-batch, and opened in each of its tasks that has rows. In the first micro-batch of
+            a run it is opened in all of them, for their markers.
         name: tells apart the sinks of a query, wherever they write to; None: the name of the sink's class.
 
     Raises:
@@ -49,12 +50,14 @@ class _Batches(NamedWriter):
         java: Any = df._jdf
         partitions = int(java.queryExecution().toRdd().getNumPartitions())
         now = SinkBatch(query, self.name, batch, partitions)
-        begin_batch(df.sparkSession, self._sink, now)
+        may_be_there = begin_batch(df.sparkSession, self._sink, now)
         # All partitions are run: each has state to commit.
-        _with_hashes(df).mapInArrow(_task(self._sink, now), _RESULT).collect()
+        _with_hashes(df).mapInArrow(_task(self._sink, now, may_be_there), _RESULT).collect()
 
 
-def _task(sink: TransactionalSink, batch: SinkBatch) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _task(
+    sink: TransactionalSink, batch: SinkBatch, may_be_there: bool
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
         from pyspark import TaskContext
@@ -62,7 +65,7 @@ def _task(sink: TransactionalSink, batch: SinkBatch) -> Callable[[Iterable[pa.Re
         task = TaskContext.get()
         assert task is not None
         partition = SinkPartition(batch.sink, task.partitionId(), batch.number, task.attemptNumber())
-        rows, is_there = write_partition(sink, partition, batch.partitions, chunks)
+        rows, is_there = write_partition(sink, partition, batch.partitions, chunks, may_be_there=may_be_there)
         yield pa.RecordBatch.from_pydict({"rows": [rows], "is_there": [is_there]})
 
     return write

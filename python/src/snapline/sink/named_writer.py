@@ -41,7 +41,7 @@ class NamedWriter(ABC):
 
     def __call__(self, df: DataFrame, batch: int) -> None:
         query = RunningQuery.of(df)
-        with self._alone(query, batch):
+        with self._alone(query, batch, rows_of(df)):
             self._write(df, batch, query)
 
     @abstractmethod
@@ -49,17 +49,12 @@ class NamedWriter(ABC):
         """Writes the rows of a micro-batch, unless they are there."""
 
     @contextmanager
-    def _alone(self, query: RunningQuery, batch: int) -> Iterator[None]:
+    def _alone(self, query: RunningQuery, batch: int, rows: int) -> Iterator[None]:
         """Refuses a batch that another writer has handled in this run. A writer that fails has not handled it."""
         key = (query.id, *self.place)
-        before, now = _newest.get(key), _Handled(query.run, batch, self._own)
-        if before is not None and (before.run, before.batch) == (now.run, now.batch) and before.own != now.own:
-            first, second = _title(before.own), _title(now.own)
-            raise InvalidConfiguration(
-                f"batch {batch} is written a second time as {self.name} in one run of the query: by {first}, and now "
-                f"by {second}.",
-                f"leave {first} its name, for it has the batch; give {second} a name of its own: {self.naming}.",
-            )
+        before, now = _newest.get(key), _Handled(query.run, batch, self._own, rows)
+        if before is not None and (before.run, before.batch) == (now.run, now.batch):
+            _refuse_other(before, now, self.name, self.naming)
         _newest[key] = now
         try:
             yield
@@ -73,13 +68,38 @@ class NamedWriter(ABC):
 
 @dataclass(frozen=True)
 class _Handled:
+    """``rows`` as :func:`rows_of` has them."""
+
     run: str
     batch: int
     own: Any
+    rows: int
 
 
 # By query and place, the newest batch in this process. A query's batches come one after the other.
 _newest: dict[tuple[str, ...], _Handled] = {}
+
+
+def _refuse_other(before: _Handled, now: _Handled, name: str, naming: str) -> None:
+    """The batch was handled under that name. Again by the same function for the same rows, it is passed over."""
+    again = f"batch {now.batch} is written a second time as {name} in one run of the query"
+    first, second = _title(before.own), _title(now.own)
+    if before.own != now.own:
+        raise InvalidConfiguration(
+            f"{again}: by {first}, and now by {second}.",
+            f"leave {first} its name, for it has the batch; give {second} a name of its own: {naming}.",
+        )
+    if before.rows != now.rows:
+        raise InvalidConfiguration(
+            f"{again}, by {first}, from another DataFrame, whose rows would be passed over.",
+            f"give each DataFrame that {first} gets of a batch a name of its own: {naming}.",
+        )
+
+
+def rows_of(df: DataFrame) -> int:
+    """Equal for DataFrames of the same plan over the same rows of a micro-batch."""
+    java: Any = df._jdf
+    return int(java.queryExecution().analyzed().semanticHash())
 
 
 def check_names(functions: Iterable[object]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from snapline.errors import IncompatibleState
 from snapline.folder.hadoop_files import HadoopFiles
+from snapline.folder.restored import read_restored
 from snapline.sink.attempt import newest_marker
 from snapline.sink.partition_notes import PartitionNotes
 from snapline.sink.running_query import RunningQuery
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-_THERE = "partitions long"
+_THERE = "partitions long, is_of_batch boolean"
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,15 @@ class SinkBatch:
 _begun: dict[str, SinkBatch] = {}
 
 
-def begin_batch(session: SparkSession, sink: TransactionalSink, batch: SinkBatch) -> None:
+def begin_batch(session: SparkSession, sink: TransactionalSink, batch: SinkBatch) -> bool:
     """Before its tasks. Costs nothing if the batch has as many partitions as the one before, in the same run.
 
     Else their number is noted in the checkpoint folder. If the batch may have come before in another number of
-    partitions, the sink is asked for the markers of those: with one of this batch, it is refused.
+    partitions, the sink is asked for the markers of those: with one of this batch, it is refused. In a folder that was
+    begun with a savepoint nothing is noted of that batch, and the markers say how many partitions there were.
+
+    Returns:
+        Whether an earlier run may have written the batch.
 
     Raises:
         IncompatibleState: the sink has the batch in part, in another number of partitions.
@@ -57,25 +62,35 @@ def begin_batch(session: SparkSession, sink: TransactionalSink, batch: SinkBatch
     last = _begun.get(batch.sink)
     if last is not None and last.query.run != batch.query.run:
         last = None
+    # A run begins with the batch that may have come before, and later ones are new.
+    may_be_there = last is None or last.number == batch.number
     if last is None or last.partitions != batch.partitions:
-        notes = PartitionNotes(HadoopFiles(session, batch.query.checkpoint), batch.name)
+        files = HadoopFiles(session, batch.query.checkpoint)
+        notes = PartitionNotes(files, batch.name)
         before = notes.begun_with(batch.number)
         if before != {batch.partitions}:
-            # A run begins with the batch that may have come before, and later ones are new.
-            if last is None or last.number == batch.number:
-                _refuse_torn(session, sink, batch, max(before, default=0))
+            if before:
+                at_most = max(before)
+            else:
+                at_most = batch.partitions if read_restored(files) is not None else 0
+            if may_be_there:
+                _refuse_torn(session, sink, batch, at_most)
             notes.add(batch.number, batch.partitions)
     _begun[batch.sink] = batch
+    return may_be_there
 
 
 def _refuse_torn(session: SparkSession, sink: TransactionalSink, batch: SinkBatch, before: int) -> None:
-    """``before``: how many partitions the batch had at most."""
-    if not before:
-        return
-    # Tasks look, for the driver may not reach the system.
-    partitions = session.range(0, before, 1, before)
-    there = [row.partitions for row in partitions.mapInArrow(_look(sink, batch), _THERE).collect()]
-    others = [had for had in there if had not in (0, batch.partitions)]
+    """``before``: how many partitions the batch had, as far as is known."""
+    others: list[int] = []
+    seen = 0
+    while seen < before:
+        # Tasks look, for the driver may not reach the system.
+        partitions = session.range(seen, before, 1, before - seen)
+        there = partitions.mapInArrow(_look(sink, batch), _THERE).collect()
+        others += [row.partitions for row in there if row.is_of_batch and row.partitions != batch.partitions]
+        # A marker may be of a batch that had more of them.
+        seen, before = before, max([before, *(row.partitions for row in there)])
     if others:
         raise IncompatibleState(
             f"{len(others)} of the partitions of batch {batch.number} are in the sink {batch.sink}; the batch had "
@@ -86,7 +101,7 @@ def _refuse_torn(session: SparkSession, sink: TransactionalSink, batch: SinkBatc
 
 
 def _look(sink: TransactionalSink, batch: SinkBatch) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """By partition, the number of partitions of the marker that it has of this batch; 0: it has none."""
+    """By partition, how many partitions the batch of its marker had, 0 if it has none, and whether it is this batch."""
 
     def look(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -97,7 +112,8 @@ def _look(sink: TransactionalSink, batch: SinkBatch) -> Callable[[Iterable[pa.Re
         for chunk in chunks:
             for number in chunk.column("id").to_pylist():
                 found = newest_marker(sink, SinkPartition(batch.sink, number, batch.number, task.attemptNumber()))
-                there = found.partitions if found is not None and found.batch == batch.number else 0
-                yield pa.RecordBatch.from_pydict({"partitions": [there]})
+                had = 0 if found is None else found.partitions
+                is_of_batch = found is not None and found.batch == batch.number
+                yield pa.RecordBatch.from_pydict({"partitions": [had], "is_of_batch": [is_of_batch]})
 
     return look
