@@ -21,8 +21,9 @@ from snapline.errors import (
     StateNotFound,
     UnsupportedVersion,
 )
-from snapline.format.frame import crc32c
-from snapline.query import LocalFiles
+from snapline.format import Kind
+from snapline.format.frame import crc32c, write_meta_frame
+from snapline.query import HadoopFiles, LocalFiles
 from snapline.savepoint import SavepointFile, create_savepoint, read_savepoint, read_state, restore_savepoint
 from snapline.savepoint.dispose import dispose_savepoint
 
@@ -199,3 +200,21 @@ def test_a_savepoint_that_is_cut_short_is_none(
     with pytest.raises(NotACheckpoint):
         dispose_savepoint(LocalFiles(made / "checkpoint"))
     assert (made / "checkpoint/metadata").exists()
+
+
+@pytest.mark.parametrize("hadoop", [False, True])
+def test_a_folder_that_has_another_metadata_is_not_disposed_of(
+    spark: SparkSession, made: Path, tmp_path: Path, hadoop: bool
+) -> None:
+    """That of an operator of Spark, a numbered checkpoint, a table of Parquet files."""
+    checkpoint, table = tmp_path / "snapline/chk-7", tmp_path / "table"
+    for folder, metadata in ((checkpoint, write_meta_frame(Kind.CHECKPOINT, b"{}")), (table, b"PAR1 and more")):
+        folder.mkdir(parents=True)
+        (folder / "_metadata").write_bytes(metadata)
+    (tmp_path / "short").mkdir()
+    (tmp_path / "short/_metadata").write_bytes(b"SNAP")
+    for folder in (made / "checkpoint/state/0", checkpoint, table, tmp_path / "short"):
+        before = sorted(folder.rglob("*"))
+        with pytest.raises(NotACheckpoint):
+            dispose_savepoint(HadoopFiles(spark, str(folder)) if hadoop else LocalFiles(folder))
+        assert sorted(folder.rglob("*")) == before

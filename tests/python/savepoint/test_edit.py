@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -10,6 +12,7 @@ from pyspark.sql import functions as F
 
 import snapline
 import snapline.inspect
+from snapline import KeyedProcessFunction, ValueStateDescriptor
 from snapline.errors import IncompatibleState
 from snapline.savepoint import create_savepoint, diff, read_state, restore_savepoint, write_savepoint
 
@@ -76,10 +79,51 @@ def test_what_does_not_fit_is_refused(spark: SparkSession, work: Path, tmp_path:
         "times": total.unionByName(total.limit(1)),
         "no key or no value": total.withColumn("value", F.when(F.col("key.k") > 3, F.col("value"))),
     }
-    for text, table in wrong.items():
+    seen = read_state(str(work / "savepoint"), state="seen", session=spark)
+    wrong_lists = {
+        "a list with null in it": seen.withColumn("value", F.concat("value", F.array(F.lit(None)))),
+        "a list without elements": seen.withColumn("value", F.filter("value", lambda each: F.lit(False))),
+    }
+    for (text, table), state in [*((each, "total") for each in wrong.items()), *((each, "seen") for each in wrong_lists.items())]:
         with pytest.raises(IncompatibleState, match=text):
-            write_savepoint(str(work / "savepoint"), str(tmp_path / "to"), {(0, "total"): table}, session=spark)
+            write_savepoint(str(work / "savepoint"), str(tmp_path / "to"), {(0, state): table}, session=spark)
         assert not (tmp_path / "to").exists()
+
+
+class Profiles(KeyedProcessFunction):
+    """A map in the value of each key, filled in another order after the first batch."""
+
+    def open(self, ctx: Any) -> None:
+        kind = "struct<names: map<string, array<map<int, int>>>, short: varchar(3)>"
+        self.profile = ctx.get_state(ValueStateDescriptor("profile", kind))
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        known = self.profile.value()
+        names = {"a": [{1: 1, 2: row.k}], "b": None}
+        if known is not None:
+            names = dict(reversed(names.items()))
+            names["a"] = [{2: row.k, 1: 1 if row.k % 2 else 2}]
+        self.profile.update((names, "abc"))
+        yield (row.k,)
+
+
+def test_maps_are_compared_and_short_texts_are_taken_along(spark: SparkSession, tmp_path: Path) -> None:
+    query = StatefulQuery(spark, tmp_path, "aggregation")
+    for batch in range(2):
+        query.add_input([batch])
+        profiles = snapline.key_by(query.plain_rows(), "k").process(Profiles(), "k long")
+        writer = profiles.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).start().awaitTermination()
+        create_savepoint(spark, str(tmp_path / "checkpoint"), str(tmp_path / f"savepoint-{batch}"))
+    changed = diff(str(tmp_path / "savepoint-0"), str(tmp_path / "savepoint-1"), 0, "profile", session=spark).collect()
+    assert {row.key.k % 2 for row in changed if row.change == "changed"} == {0}
+    assert all(row.before.short == row.after.short == "abc" for row in changed if row.change == "changed")
+    restore_savepoint(spark, str(tmp_path / "savepoint-1"), str(tmp_path / "restored"), parallelism=3)
+    old, new = (
+        read_state(str(tmp_path / name), state="profile", session=spark).select("key.k", "value.short").collect()
+        for name in ("savepoint-1", "restored")
+    )
+    assert sorted(old) == sorted(new) != []
 
 
 def test_without_a_jvm(spark: SparkSession, work: Path) -> None:

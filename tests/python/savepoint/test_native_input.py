@@ -19,12 +19,15 @@ from snapline.errors import (
     StorageFailure,
 )
 from snapline.inspect import SavepointFolder
+from snapline.java_api import java_native_savepoints
 from snapline.query import LocalFiles
 from snapline.savepoint import (
     create_savepoint,
+    native,
     read_savepoint,
     read_state,
     rescale_checkpoint,
+    restore_savepoint,
     write_savepoint,
 )
 from snapline.savepoint.dispose import dispose_savepoint
@@ -115,6 +118,10 @@ def test_parallelisms(spark: SparkSession, made: Path, savepoint: Path) -> None:
     spark.conf.set("spark.snapline.max-parallelism", "128")
     try:
         refused(spark, savepoint, InvalidConfiguration, "57600 key groups", parallelism=3)
+        target = savepoint.parent / "of another number of key groups"
+        with pytest.raises(IncompatibleState, match="written with maxParallelism = 57600; the query has 128"):
+            create_savepoint(spark, str(made / "checkpoint"), str(target), format="native")
+        assert not list((target / "state").rglob("*"))
     finally:
         spark.conf.unset("spark.snapline.max-parallelism")
 
@@ -199,3 +206,29 @@ def test_what_another_attempt_has_harmed_is_not_completed(
     with pytest.raises(StorageFailure, match=found):
         create_savepoint(spark, str(made / "checkpoint"), str(tmp_path / "harmed"), format="native")
     refused(spark, tmp_path / "harmed", NotACheckpoint, "never finished")
+
+
+@pytest.mark.parametrize(("harm", "found"), [(cut, "bytes, and was written with"), (lose, "is gone")])
+def test_a_restore_that_another_attempt_has_harmed_is_not_completed(
+    spark: SparkSession,
+    made: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    harm: Callable[[Path], None],
+    found: str,
+) -> None:
+    to = tmp_path / "harmed"
+
+    class Harming:
+        def __init__(self, session: SparkSession) -> None:
+            self._java = java_native_savepoints(session)
+
+        def restore(self, *args: Any) -> Any:
+            written = self._java.restore(*args)
+            harm(to)
+            return written
+
+    monkeypatch.setattr(native, "java_native_savepoints", Harming)
+    with pytest.raises(StorageFailure, match=found):
+        restore_savepoint(spark, str(made / "savepoint"), str(to))
+    assert b"restoring" in (to / "metadata").read_bytes(), "Spark refuses it"

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import snapline
-from snapline import KeyedProcessFunction, ValueStateDescriptor
+from snapline import CheckpointedFunction, KeyedProcessFunction, ListStateDescriptor, ValueStateDescriptor
 from snapline.errors import IncompatibleState, InvalidConfiguration
 from snapline.query import LocalFiles
 from snapline.savepoint import create_savepoint, read_savepoint, read_state, restore_savepoint
@@ -56,10 +56,10 @@ class Changing:
         writer = plan(rows).writeStream.outputMode("update").format("noop").trigger(availableNow=True)
         return writer.option("checkpointLocation", str(self.work / checkpoint))
 
-    def take(self, plan: Plan) -> str:
+    def take(self, plan: Plan, format: str = "canonical") -> str:
         """A savepoint of what the plan made of two batches."""
         self.writer("old", plan).start().awaitTermination()
-        create_savepoint(self.session, str(self.work / "old"), self.savepoint)
+        create_savepoint(self.session, str(self.work / "old"), self.savepoint, format=format)
         return self.savepoint
 
     @property
@@ -88,16 +88,57 @@ def changing(spark: SparkSession, tmp_path: Path) -> Changing:
     return Changing(spark, tmp_path)
 
 
-def test_an_operator_is_found_by_its_uid(changing: Changing) -> None:
+@pytest.mark.parametrize("format", ["canonical", "native"])
+def test_an_operator_is_found_by_its_uid(changing: Changing, format: str) -> None:
     """Two alike change places in the plan."""
-    changing.take(lambda rows: counted(counted(rows, "first").where("v % 2 = 0"), "second"))
+    changing.take(lambda rows: counted(counted(rows, "first").where("v % 2 = 0"), "second"), format)
     named = {each.uid: each.id for each in read_savepoint(LocalFiles(changing.savepoint)).operators}
     assert named == {"first": 1, "second": 0}
-    before = {uid: changing.sum_of(changing.savepoint, uid, "value") for uid in ("first", "second")}
+    before = {uid: changing.sum_of(str(changing.work / "old"), uid, "value") for uid in ("first", "second")}
     assert before["first"] == 120 > before["second"]
     new = changing.go_on(lambda rows: counted(counted(rows, "second"), "first"))
     assert changing.sum_of(new, "first", "value") == 180
     assert changing.sum_of(new, "second", "value") == before["second"] + 60
+
+
+class Numbered(KeyedProcessFunction, CheckpointedFunction):
+    """Rows of each key, and rows of all of them in a state of the operator."""
+
+    def initialize_state(self, ctx: Any) -> None:
+        self.all = ctx.get_operator_state_store().get_list_state(ListStateDescriptor("all", "long"))
+        self.seen = sum(self.all.get())
+
+    def snapshot_state(self, ctx: Any) -> None:
+        self.all.update([self.seen])
+
+    def open(self, ctx: Any) -> None:
+        self.n = ctx.get_state(ValueStateDescriptor("n", "long"))
+
+    def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        self.seen += 1
+        self.n.update((self.n.value() or 0) + 1)
+        yield row.k, row.v, self.n.value()
+
+
+@pytest.mark.parametrize("format", ["canonical", "native"])
+@pytest.mark.parametrize("parallelism", [None, 3])
+def test_a_function_leaves_its_number_to_a_new_one(changing: Changing, format: str, parallelism: int | None) -> None:
+    """Each keeps its own operator state."""
+
+    def numbered(rows: DataFrame, uid: str) -> DataFrame:
+        return snapline.key_by(rows, "k").process(Numbered(), "k long, v long, n long", uid=uid)
+
+    changing.take(lambda rows: numbered(rows, "old"), format)
+    new = changing.go_on(lambda rows: numbered(numbered(rows, "old"), "new"), parallelism=parallelism)
+    assert {uid: changing.sum_of(new, uid, "value", "n") for uid in ("old", "new")} == {"old": 180, "new": 60}
+    assert {uid: changing.sum_of(new, uid, "value", "all") for uid in ("old", "new")} == {"old": 180, "new": 60}
+
+
+@pytest.mark.parametrize("format", ["canonical", "native"])
+def test_a_savepoint_goes_to_a_longer_plan(changing: Changing, format: str) -> None:
+    changing.take(lambda rows: counted(rows, "first"), format)
+    new = changing.go_on(lambda rows: totals(counted(rows, "first")))
+    assert changing.sum_of(new, "first", "value") == 180
 
 
 def test_an_operator_comes_before_the_others(changing: Changing) -> None:

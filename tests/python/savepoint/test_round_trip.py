@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from snapline.inspect import CheckpointFolder, verify
 from snapline.savepoint import create_savepoint, restore_savepoint
 
 from ..cases import cases
@@ -27,6 +28,9 @@ def test_goes_on_at_another_parallelism(spark: SparkSession, tmp_path: Path, nam
     since = 1 + max(int(file.name) for file in (tmp_path / "whole-output").iterdir())
     before = query.state("whole")
     assert sum(rows for rows, _ in before.values()) > 0
+    folder = CheckpointFolder(tmp_path / "whole")
+    assert verify(folder).findings == ()
+    assert folder.newest_loadable() == folder.newest is not None
     carry(query, "whole", "wider", 5)
     carry(query, "wider", "narrower", 1)
     assert query.state("wider") == before

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 import snapline
 from snapline import CheckpointConfig
-from snapline.errors import InvalidConfiguration, StorageFailure
+from snapline.errors import InvalidConfiguration, QueryTakenOver, StorageFailure
 from snapline.inspect import SavepointFolder
 from snapline.query import HadoopFiles
+from snapline.recovery.replay import ReplayStopped
 from snapline.savepoint import create_savepoint, read_savepoint, read_state, rescale_checkpoint, restore_savepoint
+from snapline.savepoint.dispose import dispose_savepoint
 
 from ..query.real_query import wait_for
 from .queries import StatefulQuery
@@ -62,6 +66,52 @@ def test_stops_with_all_it_has_done_and_goes_on(spark: SparkSession, tmp_path: P
     outputs = sorted(int(file.name) for file in (tmp_path / "two-output").iterdir())
     assert outputs == [4, 5, 6]
     assert again.id != metadata.query
+    # The script is started once more, and its savepoint is gone.
+    dispose_savepoint(HadoopFiles(spark, str(tmp_path / "savepoint")))
+    with pytest.raises(InvalidConfiguration, match="was begun with the savepoint"):
+        snapline.start(writer(query, "two"), config, from_savepoint=str(tmp_path / "another"), parallelism=3)
+    query.add_input(range(7, 8))
+    again = snapline.start(writer(query, "two"), config, from_savepoint=str(tmp_path / "savepoint"), parallelism=3)
+    again.processAllAvailable()
+    again.stop()
+    assert len(list((tmp_path / "two-output").iterdir())) == 4
+
+
+def test_a_query_that_another_driver_has_taken_over_leaves_the_folder_to_it(spark: SparkSession, tmp_path: Path) -> None:
+    query = StatefulQuery(spark, tmp_path, "aggregation")
+    query.add_input(range(2))
+    running = snapline.start(writer(query, "one"), RARELY)
+    running.processAllAvailable()
+    claim = tmp_path / f"one/snapline/claims/1000_{uuid.uuid4()}"
+    claim.write_text("{}")
+    with pytest.raises(QueryTakenOver):
+        running.stop_with_savepoint(str(tmp_path / "savepoint"))
+    assert claim.exists() and not (tmp_path / "savepoint").exists()
+
+
+def test_a_stop_ends_the_batch_that_is_run_for_a_savepoint(spark: SparkSession, tmp_path: Path) -> None:
+    query = StatefulQuery(spark, tmp_path, "aggregation")
+    query.add_input(range(1))
+    entered: list[int] = []
+
+    def keep(batch: DataFrame, number: int) -> None:
+        batch.collect()
+        if number > 0:
+            entered.append(number)
+            batch.sparkSession.range(1).selectExpr("java_method('java.lang.Thread', 'sleep', 600000L + id)").collect()
+
+    rows = query.plain_rows().groupBy("k").count().writeStream.outputMode("update").foreachBatch(keep)
+    running = snapline.start(rows.option("checkpointLocation", str(tmp_path / "one")), RARELY)
+    running.processAllAvailable()
+    query.add_input(range(1, 2))
+    wait_for(lambda: entered == [1])
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(running.stop_with_savepoint, str(tmp_path / "savepoint"))
+        wait_for(lambda: entered == [1, 1])
+        running.stop()
+        with pytest.raises(ReplayStopped, match="a batch was being run to its end"):
+            asked.result(60)
+    assert not any(str(each.id) == str(running.id) for each in spark.streams.active)
 
 
 def test_a_running_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from snapline.errors import InvalidConfiguration
+from snapline.errors import InvalidConfiguration, NotACheckpoint, StateNotFound, StorageFailure, hide_passwords
 from snapline.folder.hadoop_files import HadoopFiles
-from snapline.folder.restored import read_restored
+from snapline.folder.restored import Restored, read_restored
 from snapline.java_api import session_with
 from snapline.plan.logical_plan import WriterSettings
 from snapline.savepoint.matching import OperatorMap
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 # Spark's file sinks, which keep a log of their batches.
 _FILE_SINKS = ("parquet", "orc", "json", "csv", "text")
+
+_log = logging.getLogger(__name__)
 
 
 def begin_from(
@@ -40,19 +43,16 @@ def begin_from(
         path: where the writer's sink writes to, if ``start`` was told.
         settings: those of the query alone.
 
-    Raises: as :func:`restore_savepoint`.
+    Raises: as :func:`restore_savepoint`. Of a savepoint that was restored before, nothing is needed.
     """
     session = session_with(writer._df.sparkSession, settings)
     files = HadoopFiles(session, location)
     before = read_restored(files)
-    metadata = read_savepoint(HadoopFiles(session, savepoint))
+    source = HadoopFiles(session, savepoint)
     if before is not None:
-        if before.savepoint == metadata.id:
-            return
-        raise InvalidConfiguration(
-            f"{location} was begun with the savepoint {before.source}, not with {savepoint}.",
-            "give this query a checkpoint folder of its own, or leave out from_savepoint=.",
-        )
+        _check_same(before, source, location)
+        return
+    metadata = read_savepoint(source)
     sink = WriterSettings.of(writer)
     output = path or sink.options.get("path")
     file_sink = output if sink.format.lower() in _FILE_SINKS else None
@@ -66,4 +66,23 @@ def begin_from(
             operators=operators,
             allow_non_restored_state=allow_non_restored_state,
             planned=planned,
+        )
+
+
+def _check_same(before: Restored, source: HadoopFiles, location: str) -> None:
+    """The folder was begun already. The savepoint may be gone, or out of reach; its place says then which it was.
+
+    Raises:
+        InvalidConfiguration: it was another one.
+    """
+    try:
+        is_same = before.savepoint == read_savepoint(source).id
+    except (NotACheckpoint, StateNotFound, StorageFailure) as e:
+        is_same = before.source == hide_passwords(source.location)
+        if is_same:
+            _log.info("The savepoint that %s was begun with is not needed any more, nor is it there: %s", location, e)
+    if not is_same:
+        raise InvalidConfiguration(
+            f"{location} was begun with the savepoint {before.source}, not with {hide_passwords(source.location)}.",
+            "give this query a checkpoint folder of its own, or leave out from_savepoint=.",
         )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import CheckpointDamaged, IncompatibleState
+from snapline.folder.hadoop_files import HadoopFiles
 from snapline.java_api import java_native_savepoints, translate
 from snapline.savepoint.matching import RestoredOperator
 from snapline.savepoint.metadata import SavepointFile, SavepointMetadata, StoreVersion
 from snapline.savepoint.spark_files import PROVIDER, SNAPLINE
 from snapline.savepoint.state import CheckpointState
+from snapline.savepoint.verify import check_there
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,8 +65,12 @@ def copy_state(session: SparkSession, state: CheckpointState, to: str) -> Native
             for each in copied
         ),
         rows={key.folder: keys[key] for operator in state.operators for key in operator.states},
-        files=tuple(SavepointFile(**file) for each in copied for file in each["files"]),
+        files=tuple(_files_of(copied)),
     )
+
+
+def _files_of(stores: Sequence[Mapping[str, Any]]) -> Iterator[SavepointFile]:
+    return (SavepointFile(**file) for each in stores for file in each["files"])
 
 
 def stores_of(state: CheckpointState) -> tuple[StoreVersion, ...]:
@@ -80,7 +86,7 @@ def stores_of(state: CheckpointState) -> tuple[StoreVersion, ...]:
 def restore_state(
     session: SparkSession,
     source: str,
-    to: str,
+    target: HadoopFiles,
     metadata: SavepointMetadata,
     *,
     settings: str,
@@ -97,7 +103,11 @@ def restore_state(
 
     Returns:
         By operator and partition, the uids of what was written, in the order of a commit.
+
+    Raises:
+        StorageFailure: a file that was copied is not there any more.
     """
+    to = target.location
     operators = [
         {
             "id": operator.id,
@@ -112,7 +122,9 @@ def restore_state(
         text = java_native_savepoints(session).restore(
             session._jsparkSession, source, to, metadata.batch + 1, settings, plan
         )
-    written = {(each["operator"], each["store"], each["partition"]): each["uid"] for each in json.loads(str(text))}
+    stores: list[dict[str, Any]] = json.loads(str(text))
+    check_there(to, target.lengths(""), _files_of(stores))
+    written = {(each["operator"], each["store"], each["partition"]): each["uid"] for each in stores}
     try:
         return {
             str(operator.id): [

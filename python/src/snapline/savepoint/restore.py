@@ -88,6 +88,7 @@ def restore_savepoint(
         IncompatibleState: an operator cannot be given that parallelism, a state has other columns, or query and
             savepoint have other operators; all are named.
         InvalidConfiguration: ``to`` is not empty, or the parallelism is out of range.
+        StorageFailure: the file system refused, or a file that was copied is not there any more.
     """
     source = HadoopFiles(session, savepoint)
     metadata = read_savepoint(source)
@@ -177,7 +178,7 @@ def begin_checkpoint(
             uids = restore_state(
                 session,
                 source.location,
-                target.location,
+                target,
                 metadata,
                 settings=settings,
                 restored=restored,

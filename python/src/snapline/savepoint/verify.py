@@ -54,7 +54,7 @@ def check_there(location: str, there: Mapping[str, int], written: Iterable[Savep
             found = "is gone" if length is None else f"has {length} bytes"
             raise StorageFailure(
                 f"{location}/{file.name} {found}, and was written with {file.length} bytes.",
-                "take another savepoint, into another folder.",
+                "do it again, into another folder.",
             )
 
 

@@ -23,11 +23,23 @@ private[spark] final class StateProperties(conf: StateStoreConf, maxParallelism:
   )
 
   /** Bytes written under another setting would be read wrongly. */
-  def check(origin: Origin, location: String): Unit = check(origin, location, written)
+  def check(origin: Origin, location: String): Unit = StateProperties.check(origin, location, written)
 
   /** The same before Spark has read of its logs which of its own settings a query goes on with. */
   def checkOwn(origin: Origin, location: String): Unit =
-    check(origin, location, written.filter(property => own(property._1)))
+    StateProperties.check(origin, location, written.filter(property => own(property._1)))
+}
+
+private[spark] object StateProperties {
+  private val Encoding = "encoding"
+  private val RowChecksum = "rowChecksum"
+  private val MaxParallelism = "maxParallelism"
+  val Backend = "backend"
+  private val own = Set(MaxParallelism, Backend)
+
+  /** Files that are copied as they are have the number of key groups that they were written with. */
+  def checkKeyGroups(origin: Origin, maxParallelism: Int, location: String): Unit =
+    check(origin, location, Map(MaxParallelism -> maxParallelism.toString))
 
   private def check(origin: Origin, location: String, properties: Map[String, String]): Unit =
     properties.foreach { case (name, wanted) =>
@@ -38,14 +50,6 @@ private[spark] final class StateProperties(conf: StateStoreConf, maxParallelism:
         )
       }
     }
-}
-
-private[spark] object StateProperties {
-  private val Encoding = "encoding"
-  private val RowChecksum = "rowChecksum"
-  private val MaxParallelism = "maxParallelism"
-  val Backend = "backend"
-  private val own = Set(MaxParallelism, Backend)
 
   private def setting(property: String): String = property match {
     case Encoding => "spark.sql.streaming.stateStore.encodingFormat"

@@ -9,7 +9,7 @@ import org.json4s.jackson.JsonMethods
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.InvalidConfiguration
-import io.snapline.snapshot.store.CopiedVersion
+import io.snapline.snapshot.store.{CopiedFile, CopiedVersion}
 import io.snapline.spark.provider.{BackendSettings, ProviderSettings, StateProperties}
 
 /** State as the files that stores keep it in: what the Python package calls to take native savepoints, and to begin
@@ -20,7 +20,8 @@ object NativeSavepoints {
   /** Copies what the versions of stores take.
     *
     * @param stores
-    *   JSON, an array of `{"operator", "store", "partition", "version", "uid"}`; without `uid` the latest attempt
+    *   JSON, an array of `{"operator", "store", "partition", "version", "uid"}`; without `uid` the latest attempt. All
+    *   have the session's number of key groups, or nothing is copied
     * @return
     *   JSON, the same with the uids that were copied, `backend`, `keys` by name of the family, and `files`, relative to
     *   the folder
@@ -28,6 +29,10 @@ object NativeSavepoints {
   def copy(session: SparkSession, from: String, to: String, stores: String): String = {
     refuseDriverMemory(session)
     val all = StoreVersion.read(JsonMethods.parse(stores)).map(store => store -> store.id)
+    // The savepoint says how many key groups all of its stores have.
+    for ((_, id) <- all.headOption; origin <- new StoreFolders(from, configuration(session).value).origin(id)) {
+      StateProperties.checkKeyGroups(origin, Savepoints.maxParallelism(session), s"$from/${id.folder}")
+    }
     val context = session.sparkContext
     val copies = new StoreCopies(from, to, configuration(session))
     val tasks = math.max(1, math.min(all.size, context.defaultParallelism))
@@ -43,15 +48,17 @@ object NativeSavepoints {
       "version" -> JLong(copied.ref.version),
       "backend" -> copied.origin.properties.get(StateProperties.Backend).fold[JValue](JNull)(JString(_)),
       "keys" -> JObject(copied.families.map(family => family.descriptor.name -> JLong(family.keys)).toList),
-      "files" -> JArray(copied.files.map { file =>
-        JObject(
-          "name" -> JString(s"${id.folder}/${file.name}"),
-          "length" -> JLong(file.length),
-          "crc32c" -> JLong(file.crc32c & 0xffffffffL)
-        )
-      }.toList)
+      "files" -> filesOf(id, copied.files)
     )
   )
+
+  private def filesOf(id: StoreId, files: Seq[CopiedFile]) = JArray(files.map { file =>
+    JObject(
+      "name" -> JString(s"${id.folder}/${file.name}"),
+      "length" -> JLong(file.length),
+      "crc32c" -> JLong(file.crc32c & 0xffffffffL)
+    )
+  }.toList)
 
   private def named(id: StoreId, uid: String): JObject = JObject(
     "operator" -> JLong(id.operator),
@@ -72,7 +79,8 @@ object NativeSavepoints {
     * @param plan
     *   JSON, `{"operators": [{"id", "partitions", "layout", "empty"}], "stores"}`; `stores` as for `copy`
     * @return
-    *   JSON, an array of `{"operator", "store", "partition", "uid"}`
+    *   JSON, an array of `{"operator", "store", "partition", "uid", "files"}`; `files` as for `copy`, those that were
+    *   copied
     */
   def restore(
       session: SparkSession,
@@ -88,9 +96,9 @@ object NativeSavepoints {
     val reader = new StoredRows(from, StateStoreConf(SessionInternals.settingsOfBatch(session, offsetMetadata)), hadoop)
     val parsed = RestorePlan.fromJson(plan)
     val stores = for (operator <- parsed.operators; store <- operator.layout.stores)
-      yield (operator, store, (operator.layout.id, store.name))
+      yield (operator, store, (operator.id, store.name))
     val schemas = stores.map { case (operator, store, key) =>
-      key -> StoreSchemas.of(to, operator.layout, store, hadoop.value)
+      key -> StoreSchemas.of(to, operator.moved, store, hadoop.value)
     }.toMap
     val keyless = stores.map { case (operator, store, key) =>
       val sources = parsed.sources(operator, store)
@@ -99,7 +107,9 @@ object NativeSavepoints {
     val rescale = new StoreRescale(reader, to, version, schemas, keyless)
     val shares = parsed.shares(context.defaultParallelism)
     val written = context.parallelize(shares, math.max(1, shares.size)).flatMap(rescale.run).collect()
-    JsonMethods.compact(JArray(written.map { case (id, uid) => named(id, uid) }.toList))
+    JsonMethods.compact(JArray(written.map { store =>
+      JObject(named(store.id, store.uid).obj :+ ("files" -> filesOf(store.id, store.copied)))
+    }.toList))
   }
 
   private def configuration(session: SparkSession) =

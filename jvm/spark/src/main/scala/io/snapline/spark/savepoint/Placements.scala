@@ -2,6 +2,7 @@ package io.snapline.spark.savepoint
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorsUtils._
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.StateVariableType
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.StateVariableType._
@@ -127,12 +128,8 @@ private[savepoint] final class PlacedEntries(
   }
 
   private def placed(entry: InternalRow): InternalRow = {
-    if (entry.isNullAt(0) || entry.isNullAt(1)) {
-      throw new IncompatibleState(
-        s"A row of the table for state ${family.name} of ${operator.title} has no key or no value.",
-        "give every row both."
-      )
-    }
+    if (entry.isNullAt(0) || entry.isNullAt(1)) refuse("has no key or no value", "give every row both")
+    if (family.multi) checkValues(entry.getArray(1))
     val row = key(entry.getStruct(0, keyColumns))
     val made = new GenericInternalRow(4)
     val found = hash.map(_(row))
@@ -142,6 +139,19 @@ private[savepoint] final class PlacedEntries(
     made.update(3, if (family.multi) entry.getArray(1) else entry.getStruct(1, valueColumns))
     made
   }
+
+  /** A store has no key without values, and no list of a key has a place for null. */
+  private def checkValues(values: ArrayData): Unit = {
+    if (values.numElements() == 0) refuse("has a list without elements", "leave it out")
+    if ((0 until values.numElements()).exists(values.isNullAt)) {
+      refuse("has a list with null in it", "leave null out")
+    }
+  }
+
+  private def refuse(found: String, action: String): Nothing = throw new IncompatibleState(
+    s"A row of the table for state ${family.name} of ${operator.title} $found.",
+    s"$action."
+  )
 
   private val valueColumns = entry(1).dataType match {
     case struct: StructType => struct.length

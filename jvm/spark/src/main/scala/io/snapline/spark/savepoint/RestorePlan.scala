@@ -17,7 +17,14 @@ private[savepoint] final case class TargetOperator(
     partitions: Int,
     layout: OperatorLayout,
     empty: Boolean = false
-)
+) {
+
+  /** The layout with the names that Spark's schema files have in the new folder. */
+  def moved: OperatorLayout = {
+    val names = layout.schemaFiles.map(file => s"state/$id/" + file.stripPrefix(s"state/${layout.id}/"))
+    layout.copy(schemaFiles = names)
+  }
+}
 
 /** A task's part: some partitions of one store, and all that have keys of theirs. */
 private[savepoint] final case class StoreShare(

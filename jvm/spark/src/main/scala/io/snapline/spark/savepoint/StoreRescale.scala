@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSp
 
 import io.snapline.checkpoint.StoreId
 import io.snapline.error.IncompatibleState
-import io.snapline.snapshot.store.StoreAssembly
+import io.snapline.snapshot.store.{CopiedFile, StoreAssembly}
 import io.snapline.spark.operator.channel.{ChannelSpread, ChannelState}
 import io.snapline.spark.provider.LocalBackends
 import io.snapline.state.ColumnFamily
@@ -22,7 +22,7 @@ import io.snapline.state.ColumnFamily
   * @param version
   *   version of the stores there
   * @param schemas
-  *   evolved schemas for Avro encoding, by operator and store
+  *   evolved schemas for Avro encoding, by the operator's number in the new folder and store
   * @param keyless
   *   the states that are not spread by a key
   */
@@ -34,12 +34,12 @@ private[savepoint] final class StoreRescale(
     keyless: Map[(Long, String), GivenStates]
 ) extends Serializable {
 
-  /** One task's; returns the uids of the stores it wrote. */
-  def run(share: StoreShare): Seq[(StoreId, String)] =
+  /** One task's. */
+  def run(share: StoreShare): Seq[WrittenStore] =
     if (staysAsItIs(share)) {
       val ids = share.targets.map(idIn(share, _))
       val copied = new StoreCopies(reader.from, to, reader.configuration).run(share.sources.zip(ids))
-      ids.zip(copied.map(_.ref.uid))
+      ids.zip(copied).map { case (id, version) => WrittenStore(id, version.ref.uid, version.files) }
     } else reader.inFolder("snapline-rescale")(spread(share, _))
 
   /** Whether the store's files can be copied as they are. Not with a union list, whose content changes in a restore. */
@@ -52,10 +52,10 @@ private[savepoint] final class StoreRescale(
 
   private def idIn(share: StoreShare, partition: Int) = StoreId(share.operator.id, partition, share.store.name)
 
-  private def spread(share: StoreShare, local: File): Seq[(StoreId, String)] = {
+  private def spread(share: StoreShare, local: File): Seq[WrittenStore] = {
     val backends = new LocalBackends(reader.settings.backend.kind, new File(local, "targets"), reader.settings)
     val assemblies = new Array[StoreAssembly](share.operator.partitions)
-    val key = (share.operator.layout.id, share.store.name)
+    val key = (share.operator.id, share.store.name)
     val encodings = reader.encodings(share.operator.layout, share.store, schemas(key))
     val waiting = new ChannelSpread(encodings.of(StoreRescale.Channel), share.targets, new File(local, "waiting"))
     try {
@@ -82,7 +82,7 @@ private[savepoint] final class StoreRescale(
           waiting.write(target)(assembly.put)
         }
         val id = idIn(share, target)
-        id -> assembly.write(folders.files(id), version, origin, reader.settings.state).uid
+        WrittenStore(id, assembly.write(folders.files(id), version, origin, reader.settings.state).uid, Nil)
       }
     } finally {
       assemblies.foreach(assembly => if (assembly != null) assembly.close())
@@ -116,6 +116,13 @@ private[savepoint] final class StoreRescale(
       )
   }
 }
+
+/** A store of the new folder.
+  *
+  * @param copied
+  *   files that another attempt of the task may have at work as well
+  */
+private[savepoint] final case class WrittenStore(id: StoreId, uid: String, copied: Seq[CopiedFile])
 
 private object StoreRescale {
 
