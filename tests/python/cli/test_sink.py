@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from snapline.cli import main
+from snapline.folder.journal import Journal
 
 QUERY = "11111111-2222-3333-4444-555555555555"
 
@@ -45,6 +46,26 @@ def run(*arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     return int(ended.value.code or 0)
+
+
+def test_a_recovery_that_was_cut_short_hides_no_batch(
+    checkpoint: Path, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hidden = checkpoint / "snapline/replay"
+    hidden.mkdir(parents=True)
+    (hidden / "journal").write_bytes(Journal(checkpoint=1, batch=2, committed=6, planned=7).to_bytes())
+    assert run("sink", "describe", str(checkpoint), "--database", database) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"Query {QUERY}: batch 7 is planned, batch 6 is committed"
+    assert "refused" not in "".join(lines)
+
+
+def test_a_restore_that_was_cut_short_has_no_sinks(
+    checkpoint: Path, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (checkpoint / "metadata").write_text(json.dumps({"restoring": QUERY}))
+    assert run("sink", "describe", str(checkpoint), "--database", database) == 1
+    assert "SNAPLINE-DAMAGED" in capsys.readouterr().err
 
 
 def test_it_says_how_each_sink_stands(checkpoint: Path, database: str, capsys: pytest.CaptureFixture[str]) -> None:

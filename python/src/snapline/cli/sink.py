@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from snapline.cli.text import console, number, print_json, table
-from snapline.errors import InvalidConfiguration, NotACheckpoint
+from snapline.errors import CheckpointDamaged, InvalidConfiguration, NotACheckpoint
 from snapline.folder.files import LocalFiles
 from snapline.folder.logs import COMMITS, OFFSETS, Log
+from snapline.recovery.recovery import Recovery
 from snapline.sink.reading import KAFKA_TOPIC, TABLE, SinkMarkers, read_database, read_kafka
 
 app = typer.Typer(name="sink", help="Look at sinks that have each row once.", no_args_is_help=True)
@@ -41,8 +42,8 @@ def describe(
     files = LocalFiles(checkpoint)
     if not files.exists(_QUERY):
         raise NotACheckpoint(f"{checkpoint} has no file {_QUERY}.", "give the checkpointLocation of a query.")
-    query = str(json.loads(files.read(_QUERY))["id"])
-    planned, committed = Log(files, OFFSETS).newest(), Log(files, COMMITS).newest()
+    query = _query_id(files)
+    planned, committed = _newest_batches(files)
     if kafka is not None:
         sinks = read_kafka(query, kafka, topic)
     else:
@@ -66,6 +67,24 @@ def describe(
             _standing(sink, planned, committed),
         )
     out.print(shown)
+
+
+def _query_id(files: LocalFiles) -> str:
+    try:
+        return str(json.loads(files.read(_QUERY))["id"])
+    except (ValueError, KeyError, TypeError):
+        raise CheckpointDamaged(
+            f"{files.location}/{_QUERY} names no query.",
+            "remove the folder and restore the savepoint again, if its restore was cut short; else take a backup.",
+        ) from None
+
+
+def _newest_batches(files: LocalFiles) -> tuple[int | None, int | None]:
+    """The newest batch that is planned, and the newest that is committed, also while a recovery hides them."""
+    journal = Recovery(files).pending()
+    if journal is not None:
+        return journal.planned, journal.committed
+    return Log(files, OFFSETS).newest(), Log(files, COMMITS).newest()
 
 
 def _standing(sink: SinkMarkers, planned: int | None, committed: int | None) -> str:

@@ -13,6 +13,12 @@ from snapline.inspect.files import Folder, StoredFile
 
 _OPERATOR = re.compile(r"state/(\d{1,9})/_metadata/")
 
+# Spark's names of operators that may have no key.
+_LIMIT = "globalLimit"
+_AGGREGATION = "stateStoreSave"
+_STRUCT = b'{"type":"struct","fields":['
+_NO_COLUMNS = _STRUCT + b"]}"
+
 CheckpointIds = Mapping[int, list[list[str]]]
 
 
@@ -85,12 +91,23 @@ class SparkLog:
             return None
         meta = self._json(name, self._text(name).partition("\n")[2])
         try:
+            kind = str(meta["operatorInfo"]["operatorName"])
+            # Spark notes its number of shuffle partitions for these as well.
+            single = kind == _LIMIT or (kind == _AGGREGATION and self._has_no_key(operator))
             stores = tuple(
-                StoreInfo(str(store["storeName"]), int(store["numPartitions"])) for store in meta["stateStoreInfo"]
+                StoreInfo(str(store["storeName"]), 1 if single else int(store["numPartitions"]))
+                for store in meta["stateStoreInfo"]
             )
-            return OperatorInfo(operator, str(meta["operatorInfo"]["operatorName"]), stores)
+            return OperatorInfo(operator, kind, stores)
         except (KeyError, TypeError, ValueError):
             raise self._unreadable(name) from None
+
+    def _has_no_key(self, operator: int) -> bool:
+        """By the schema of its state, whose key comes first: then all of it is in partition 0."""
+        name = f"state/{operator}/0/_metadata/schema"
+        schema = self._folder.read(name) if name in self._names else b""
+        first = schema.find(_STRUCT)
+        return first >= 0 and schema.startswith(_NO_COLUMNS, first)
 
     def _text(self, name: str) -> str:
         try:
