@@ -15,7 +15,8 @@ die() {
 }
 
 # Each line of Spark has a venv and a jar.
-mapfile -t SPARK_RELEASES <SPARK_LINES
+# The bash of macOS (3.2) has no mapfile; read ends with 1 at the end of a file.
+IFS=$'\n' read -r -d '' -a SPARK_RELEASES <SPARK_LINES || true
 export SNAPLINE_SPARK=${SNAPLINE_SPARK:-${SPARK_RELEASES[0]}} VENV=.venv
 [[ " ${SPARK_RELEASES[*]} " == *" $SNAPLINE_SPARK "* ]] ||
   die "SNAPLINE_SPARK=$SNAPLINE_SPARK is not in SPARK_LINES: ${SPARK_RELEASES[*]}."
@@ -100,7 +101,7 @@ sbt() { need_java && need_venv && locked sbt run_sbt "$@"; }
 
 run_sbt() {
   local options
-  mapfile -t options <.jvmopts
+  IFS=$'\n' read -r -d '' -a options <.jvmopts || true
   JAR_INPUTS=$(jar_inputs) "$VENV/bin/jgo" --system-java --resolver python --gc none run --global "$SBT" "${options[@]}" -- "$@"
 }
 
