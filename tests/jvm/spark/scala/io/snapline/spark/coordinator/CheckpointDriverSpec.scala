@@ -1,6 +1,8 @@
 package io.snapline.spark.coordinator
 
+import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
+import java.util.UUID
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import scala.concurrent.{Await, ExecutionContext, Future}
@@ -25,7 +27,7 @@ import io.snapline.checkpoint.{CheckpointMetadata, CoordinatorSettings, Retentio
 import io.snapline.error.{InvalidConfiguration, QueryTakenOver, SnaplineException, StoreClosed}
 import io.snapline.spark.{LocalSpark, StatefulQuery}
 import io.snapline.spark.plugin.SnaplinePlugin
-import io.snapline.spark.protocol.{CheckpointFolder, HoldersReport}
+import io.snapline.spark.protocol.{Alignment, ChannelLimits, CheckpointFolder, HoldersReport}
 import io.snapline.spark.provider.ProviderSettings
 import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
 
@@ -408,6 +410,47 @@ class CheckpointDriverSpec extends AnyFunSuite with BeforeAndAfterAll with Event
     assert(stateFiles(checkpoint, ".sst").map(new java.io.File(_).getName.stripSuffix(".sst")).toSet == named)
     val offsets = new java.io.File(checkpoint, "offsets").list().filterNot(_.startsWith(".")).map(_.toInt).sorted
     assert(offsets.toSeq == Seq(5, 6, 7))
+  }
+
+  /** Plans batches that are cut, and writes what tasks and Spark would: notes, and logs of the last hundred. */
+  private def planCut(driver: CheckpointDriver, checkpoint: String, run: UUID, batches: Range): Unit = {
+    def file(name: String) = new java.io.File(checkpoint, name).toPath
+    def write(name: String, text: String): Unit = {
+      Files.createDirectories(file(name).getParent)
+      Files.write(file(name), text.getBytes(UTF_8)): Unit
+    }
+    write("metadata", """{"id":"cut"}""")
+    batches.foreach { batch =>
+      write(s"offsets/$batch", "v1\n{}")
+      driver.planned(PlannedBatch(s"$checkpoint/state", run, batch.toLong, Nil)): Unit
+      write(s"snapline/cuts/$batch/0-0", "")
+      write(s"commits/$batch", "v1\n{}")
+      Seq("offsets", "commits").foreach(log => Files.deleteIfExists(file(s"$log/${batch - 100}")): Unit)
+    }
+  }
+
+  test("without an interval notes of cuts go when Spark's logs have passed them, but for those of a checkpoint") {
+    val checkpoint = folder()
+    def numbers(of: String): Set[Int] = new java.io.File(checkpoint, of).list().map(_.toInt).toSet
+    def cuts: Set[Int] = numbers("snapline/cuts")
+    val limits = ChannelLimits(1000, 1000, 1000, fails = false)
+    val spec = CheckpointSpec(CoordinatorSettings(), Alignment.Unaligned(1000, limits))
+    val driver = Checkpointing.start(spark, checkpoint, spec)
+    val run = UUID.randomUUID()
+    def plan(batches: Range): Unit = planCut(driver, checkpoint, run, batches)
+    try {
+      plan(0 to 1)
+      eventually(assert(completed(checkpoint).map(_.batch) == Seq(0)))
+      plan(2 to 250)
+      eventually(assert(cuts.filter(_ < 100) == Set(0)))
+      // A replay reaches back as far as the logs do, whatever checkpoint it begins with.
+      assert(numbers("offsets").subsetOf(cuts))
+      val request = driver.trigger(savepoint = false)
+      plan(251 to 252)
+      eventually(assert(driver.outcome(request) == "completed 2"))
+    } finally driver.end("SUSPENDED")
+    assert(completed(checkpoint).map(_.batch) == Seq(251))
+    assert(numbers("offsets").subsetOf(cuts) && !cuts(0))
   }
 
   test("a cancelled query takes along the checkpoints that do not outlive it, a stopped one does not") {

@@ -44,4 +44,13 @@ private[spark] final class BatchAlignment(folder: CheckpointFolder, first: Align
 
   /** Forgets where batches below this one were cut: no replay can reach them any more. */
   def purge(batch: Long): Unit = if (first != Alignment.Aligned) folder.purgeCuts(batch)
+
+  /** The same where batches are durable by themselves: Spark purges its logs, and replays reach as far back as they do.
+    *
+    * @param named
+    *   batches of checkpoints, asked for when the log has been read. The notes of such a batch say whether rows wait in
+    *   a savepoint that is made of its checkpoint
+    */
+  def purgeBelowLog(named: => Set[Long]): Unit =
+    if (first != Alignment.Aligned) folder.oldestPlanned.foreach(oldest => folder.purgeCuts(oldest, named))
 }

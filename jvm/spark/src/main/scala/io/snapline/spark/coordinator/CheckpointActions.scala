@@ -64,9 +64,18 @@ private[coordinator] final class CheckpointActions(
         case Action.FailQuery(checkpoint, reason, message) =>
           log.error(s"Checkpoint $checkpoint of $location was one failure too many: ${reason.text} $message")
           loop.synchronized { fatal = Some(s"checkpoint $checkpoint: $reason: $message") }
+        case Action.Purge(_) if durableBatches => purgeCuts()
         case Action.Purge(batch) => files.purge(batch)
       }
     catch { case NonFatal(e) => log.warn(s"The coordinator of $location could not do $action.", e) }
+
+  /** Removes notes of cuts that no replay reaches, where batches are durable by themselves. On the loop's thread. */
+  def purgeCuts(): Unit = loop.coordinator.foreach { coordinator =>
+    def named: Seq[Long] = loop.synchronized {
+      (coordinator.retained ++ coordinator.savepoints).map(_.batch) ++ coordinator.inProgress.map(_.batch)
+    }
+    files.purgeCuts(named.toSet)
+  }
 
   private def complete(p: PendingCheckpoint): Unit = loop.coordinator.foreach { coordinator =>
     val names = loop.synchronized(operators)

@@ -224,10 +224,8 @@ final class CheckpointDriver private[coordinator] (
     val names = batch.operators.map(operator => operator.id -> operator.name).toMap
     acting.planned(names)
     observer.planned(names)
-    // Where no checkpoint completes, nothing else says what may go.
-    if (durableBatches && coordinator.retained.isEmpty && batch.batch % CheckpointDriver.PurgeEvery == 0) {
-      loop.submit(alignments.purge(batch.batch - 1))
-    }
+    // A run may take the checkpoint of its first barrier and no other: none says what may go.
+    if (durableBatches && batch.batch % CheckpointDriver.PurgeEvery == 0) loop.submit(acting.purgeCuts())
     barriers.next(batch, coordinator, hasMerged, now)
   }
 

@@ -105,8 +105,18 @@ private[coordinator] final class CheckpointFiles(
   /** Removes what no replay reads that begins with this batch or a later one. */
   def purge(batch: Long): Unit = {
     claim.check()
-    if (!durableBatches) logs.purge(batch - 1)
+    logs.purge(batch - 1)
     alignments.purge(batch)
+  }
+
+  /** The same where batches are durable by themselves, whatever the checkpoints are.
+    *
+    * @param named
+    *   batches of checkpoints
+    */
+  def purgeCuts(named: => Set[Long]): Unit = {
+    claim.check()
+    alignments.purgeBelowLog(named)
   }
 
   /** Removes files that crashes and failed attempts have left. */

@@ -64,13 +64,24 @@ private[spark] final class CheckpointFolder(val root: Path, configuration: Confi
   /** Whether a batch of this query may have been cut: docs/notes/010-unaligned.md. */
   def mayHaveCuts: Boolean = fileSystem.exists(new Path(own, CheckpointFolder.UnalignedMark))
 
-  /** Removes what was noted of cuts in batches below this one. */
-  def purgeCuts(batch: Long): Unit = {
-    val folder = new Path(own, CheckpointFolder.Cuts)
-    val batches =
+  /** The oldest batch in Spark's offset log; None: the log is empty. */
+  def oldestPlanned: Option[Long] = byBatch(new Path(root, "offsets")).keys.minOption
+
+  /** Removes what was noted of cuts in batches below this one.
+    *
+    * @param but
+    *   batches whose notes stay
+    */
+  def purgeCuts(batch: Long, but: Set[Long] = Set.empty): Unit =
+    byBatch(new Path(own, CheckpointFolder.Cuts)).foreach { case (number, path) =>
+      if (number < batch && !but(number)) fileSystem.delete(path, true): Unit
+    }
+
+  private def byBatch(folder: Path): Map[Long, Path] = {
+    val there =
       try fileSystem.listStatus(folder).toSeq.map(_.getPath)
       catch { case _: FileNotFoundException => Nil }
-    batches.filter(_.getName.toLongOption.exists(_ < batch)).foreach(fileSystem.delete(_, true): Unit)
+    there.flatMap(path => path.getName.toLongOption.map(_ -> path)).toMap
   }
 
   /** Reads every handle back before the metadata names it, and a merged file once. Throws what is wrong with one. */
