@@ -120,18 +120,21 @@ def _object(session: SparkSession, name: str) -> Any:
     return api
 
 
-def session_with(session: SparkSession, settings: Mapping[str, str]) -> SparkSession:
-    """The session, or if there are settings one like it that has them."""
+def session_with(session: SparkSession, settings: Mapping[str, str | None]) -> SparkSession:
+    """The session, or if there are settings one like it that has them. None: unset."""
     from pyspark.sql import SparkSession
 
     if not settings:
         return session
-    java = java_savepoints(session).sessionWith(session._jsparkSession, dict(settings))
-    return SparkSession(session.sparkContext, java)
+    there = {name: value for name, value in settings.items() if value is not None}
+    like_it = SparkSession(session.sparkContext, java_savepoints(session).sessionWith(session._jsparkSession, there))
+    for name in settings.keys() - there.keys():
+        like_it.conf.unset(name)
+    return like_it
 
 
-def frame_with(df: DataFrame, settings: Mapping[str, str]) -> DataFrame:
-    """The DataFrame in a session of its own that is like its own one and has these settings."""
+def frame_with(df: DataFrame, settings: Mapping[str, str | None]) -> DataFrame:
+    """The DataFrame in a session of its own that is like its own one and has these settings. None: unset."""
     from pyspark.sql import DataFrame
 
     session = session_with(df.sparkSession, settings)

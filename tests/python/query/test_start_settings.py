@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Barrier
 
 import pytest
 
 from snapline import HashMapStateBackend
-from snapline.query.start_settings import LONG_LOGS, starting_with
+from snapline.query.start_settings import LONG_LOGS, OF_RESULTS, starting_with, values_of
 from snapline.settings.names import STATE_BACKEND
 
 ((RETAIN, FOR_EVER),) = LONG_LOGS.items()
+ZONE, *_ = OF_RESULTS
 
 
 class Settings(dict[str, str]):
@@ -53,3 +54,20 @@ def test_a_querys_settings_win_over_the_sessions_for_its_start_only() -> None:
     with starting_with(settings, {**LONG_LOGS, **backend}):
         assert settings == {**backend, RETAIN: FOR_EVER}
     assert settings == {STATE_BACKEND: "rocksdb"}
+
+
+def test_what_is_set_during_a_start_that_did_not_change_it_stays() -> None:
+    settings = Settings({ZONE: "UTC"})
+    with starting_with(settings, {ZONE: "UTC", STATE_BACKEND: None, RETAIN: FOR_EVER}):
+        settings.update({ZONE: "Asia/Tokyo", STATE_BACKEND: "hashmap"})
+    assert settings == {ZONE: "Asia/Tokyo", STATE_BACKEND: "hashmap"}
+
+
+def test_a_query_does_not_keep_settings_that_are_for_anothers_start() -> None:
+    settings = Settings({ZONE: "Asia/Tokyo"})
+    with ThreadPoolExecutor(1) as pool:
+        with starting_with(settings, {ZONE: "UTC"}):
+            kept = pool.submit(values_of, settings, OF_RESULTS)
+            # It does not come to its end before this does.
+            wait([kept], timeout=0.05)
+        assert kept.result() == {**dict.fromkeys(OF_RESULTS), ZONE: "Asia/Tokyo"}

@@ -17,7 +17,7 @@ from snapline.plan.logical_plan import WriterSettings, field_of
 from snapline.plan.plan_checks import has_initial_state
 from snapline.query.owner import owned
 from snapline.query.real_time import is_real_time, show_table, start_of
-from snapline.query.start_settings import LONG_LOGS, starting_with
+from snapline.query.start_settings import LONG_LOGS, OF_RESULTS, starting_with, values_of
 from snapline.recovery.recovery import Recovery
 from snapline.recovery.replay import BatchReplay
 from snapline.recovery.report import RecoveryReport
@@ -50,8 +50,10 @@ class Runs:
         *,
         settings: Mapping[str, str] | None = None,
         parent: SparkSession | None = None,
+        kept: Mapping[str, str | None] | None = None,
     ) -> None:
-        """`parent`: the user's session, if the writer has one of its own; None: it is the writer's."""
+        """`parent`: the user's session, if the writer has one of its own; None: it is the writer's. `kept`: the
+        settings that results depend on, as at the query's start by hand; None: this is it."""
         self._writer = writer
         self._config = config
         self._files = files
@@ -60,6 +62,7 @@ class Runs:
         self._settings = dict(settings or {})
         self._session = writer._df.sparkSession
         self._parent = parent or self._session
+        self._kept = values_of(self._session.conf, OF_RESULTS) if kept is None else dict(kept)
         self._recovery = Recovery(files)
         #: The report of the last start that had to rebuild state; None: none had to.
         self.report: RecoveryReport | None = None
@@ -83,6 +86,7 @@ class Runs:
             self.driver,
             self._recovery,
             self._replay,
+            settings=self._of_query,
             prefer_checkpoint=config.prefer_checkpoint_for_recovery,
         )
 
@@ -296,6 +300,7 @@ class Runs:
             table,
             settings=self._settings,
             parent=self._parent,
+            kept=self._kept,
         )
         return self._next
 
@@ -336,9 +341,9 @@ class Runs:
         return self._config.unaligned
 
     @property
-    def _of_query(self) -> dict[str, str]:
-        """Settings of Spark that count for this query alone."""
-        return {**self._config.of_stores(), **self._settings}
+    def _of_query(self) -> dict[str, str | None]:
+        """Settings of Spark that count for this query alone; None: unset."""
+        return {**self._kept, **self._config.of_stores(), **self._settings}
 
     def set_aside(self, failure: Exception) -> bool:
         """Takes the checkpoint that this run went on from out of the choice, if it failed for its damage."""

@@ -43,7 +43,7 @@ class BatchReplay:
         driver: Any,
         recovery: Recovery,
         *,
-        settings: Mapping[str, str],
+        settings: Mapping[str, str | None],
         forced: bool,
     ) -> None:
         self._df = writer._df

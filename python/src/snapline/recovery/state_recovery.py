@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import CheckpointDamaged
@@ -23,7 +24,7 @@ from snapline.recovery.stored_changes import StoredChanges
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-_FORMAT_VERSION = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+STATE_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 # Spark's folder of an operator's state; there from the first batch of a query that keeps some.
 _STATE = "state"
 _DAMAGED = f"[{CheckpointDamaged.code}]"
@@ -38,6 +39,7 @@ class StateRecovery:
         driver: the coordinator in the JVM, which must have claimed the folder before :meth:`run`.
         recovery: moves the entries of the logs.
         replay: runs single batches.
+        settings: settings of Spark that the query starts with, whatever its session has; None: unset.
         prefer_checkpoint: as in the query's configuration.
     """
 
@@ -50,6 +52,7 @@ class StateRecovery:
         recovery: Recovery,
         replay: BatchReplay,
         *,
+        settings: Mapping[str, str | None],
         prefer_checkpoint: bool,
     ) -> None:
         self._writer = writer
@@ -58,6 +61,7 @@ class StateRecovery:
         self._driver = driver
         self._recovery = recovery
         self._replay = replay
+        self._settings = settings
         self._prefer_checkpoint = prefer_checkpoint
         self._choice = CheckpointChoice(files)
         self._changes = StoredChanges(files)
@@ -153,8 +157,7 @@ class StateRecovery:
         obstacles = find_obstacles(self._writer._df)
         if not obstacles:
             return True
-        conf = self._writer._df.sparkSession.conf
-        if conf.get(_FORMAT_VERSION, "1") == "1" or any(
+        if (self._settings.get(STATE_FORMAT) or "1") == "1" or any(
             obstacle.fatal and not obstacle.static for obstacle in obstacles
         ):
             return False
