@@ -95,3 +95,49 @@ def test_a_source_that_is_read_in_two_places_has_one_folder_for_two_numbers(fold
     assert folder.missing(1) == [folder.uri(0)]
     (folder.path / "sources/1").rename(folder.path / "sources/0")
     assert folder.missing(1) == []
+
+
+class Compact(FilesAnywhere):
+    """Keeps the names of the compact entries that are read, each time one is begun."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.begun: list[str] = []
+
+    def read(self, name: str) -> bytes:
+        self._note(name)
+        return super().read(name)
+
+    def read_at(self, name: str, offset: int, length: int) -> bytes:
+        if offset == 0:
+            self._note(name)
+        return super().read_at(name, offset, length)
+
+    def _note(self, name: str) -> None:
+        if name.endswith(".compact"):
+            self.begun.append(name)
+
+
+def test_a_recovery_reads_the_newest_compact_entry_once(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    for number in range(20):
+        folder.plan(number, number)
+    for number in range(10, 19):
+        folder.take_in(str(number), number)
+    for newest in (9, 19):
+        folder.take_in(f"{newest}.compact", *range(newest + 1))
+    lost = [2, 9, 15, 19]
+    for number in lost:
+        folder.lose(number)
+    files = Compact(tmp_path)
+    found = FileInput(files)  # type: ignore[arg-type]
+    assert [uri for batch in range(20) for uri in found.missing(batch)] == [folder.uri(number) for number in lost]
+    assert files.begun == ["sources/1/19.compact"]
+    # The query goes on, and another recovery follows.
+    folder.plan(20, 29)
+    folder.take_in("29.compact", *range(30))
+    folder.lose(25)
+    assert found.missing(20) == []
+    found.forget()
+    assert found.missing(20) == [folder.uri(25)]
+    assert files.begun == ["sources/1/19.compact", "sources/1/29.compact"]

@@ -78,6 +78,7 @@ class BatchReplay:
         try:
             yield
         finally:
+            self._input.forget()
             self._end()
 
     def __call__(self, batch: int) -> None:
