@@ -140,8 +140,7 @@ class ModelMap:
         self._mine().pop(key, None)
 
     def contains(self, key: Any) -> bool:
-        value, expiry = self._mine().get(key, (ABSENT, None))
-        return value is not ABSENT and (self.ttl.shows_expired or not self.ttl.is_expired(expiry))
+        return self.get(key, ABSENT) is not ABSENT
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         return self._still_there(list(self._mine()))

@@ -14,6 +14,9 @@ from snapline.state.ttl import StateTtlConfig, StateVisibility, UpdateType
 K = TypeVar("K")
 V = TypeVar("V")
 
+#: In the place of a value where there is no entry: None may be a value.
+_ABSENT: Any = object()
+
 
 class MapState(Generic[K, V]):
     """A map per key, used like a dict or with Flink's names. A value may be None, unless it is a struct.
@@ -174,18 +177,26 @@ class TtlMapState(MapState[K, V]):
         self._shows_expired = ttl.visibility is StateVisibility.RETURN_EXPIRED_IF_NOT_CLEANED_UP
 
     def get(self, key: K, default: V | None = None) -> V | None:
-        slot, key = self._cursor.slot, self._key(key)
-        if not super()._has(slot, key):
+        kept, give = self._read(self._key(key)), self._give
+        if kept is _ABSENT:
             return default
+        return kept if give is None else give(kept)  # type: ignore[no-any-return]
+
+    def contains(self, key: K) -> bool:
+        return self._read(self._key(key)) is not _ABSENT
+
+    def _read(self, key: K) -> Any:
+        """The entry as it is kept. As in Flink, whoever asks whether it is there has read it too."""
+        slot = self._cursor.slot
+        if not super()._has(slot, key):
+            return _ABSENT
         kept = self._entries[slot][key]
         if self._is_expired(self._expiries[slot][key]):
             self._remove(key)
-            if not self._shows_expired:
-                return default
-        elif self._refreshes:
+            return kept if self._shows_expired else _ABSENT
+        if self._refreshes:
             self._refresh(slot, key, kept)
-        give = self._give
-        return kept if give is None else give(kept)  # type: ignore[no-any-return]
+        return kept
 
     def _is_expired(self, expiry: int | None) -> bool:
         return expiry is not None and expiry <= self._clock.now
@@ -200,9 +211,10 @@ class TtlMapState(MapState[K, V]):
         return {key: self.get(key) for key in found}
 
     def __getitem__(self, key: K) -> V | None:
-        if not self.contains(key):
+        kept, give = self._read(self._key(key)), self._give
+        if kept is _ABSENT:
             raise KeyError(key)
-        return self.get(key)
+        return kept if give is None else give(kept)  # type: ignore[no-any-return]
 
     def put(self, key: K, value: V | None) -> None:
         key = self._key(key)
