@@ -12,6 +12,8 @@ from snapline import AsyncRetryStrategy
 from snapline.errors import InvalidConfiguration
 from snapline.functions.idempotency import RowKeys
 from snapline.testing import KeyedTestHarness, ProcessTestHarness
+from snapline.testing.links import InProcessLink
+from snapline.worker.frames import Frame, ToWorker
 
 from ..query.real_query import make_session
 from ..sink.queries import forget_commit, give, run, stream
@@ -72,17 +74,39 @@ def test_a_call_that_is_made_again_has_the_same_key_and_an_equal_row_another(
     assert len(set(log.read_text().splitlines())) == 4
 
 
-def test_a_keyed_function_that_waits_has_keys_too() -> None:
-    class Keyed(snapline.KeyedProcessFunction):
-        async def process_element(self, row: Any, ctx: Any) -> Any:
-            yield (snapline.idempotency_key(),)
+class Keyed(snapline.KeyedProcessFunction):
+    async def process_element(self, row: Any, ctx: Any) -> Any:
+        yield (snapline.idempotency_key(),)
 
+
+def test_a_keyed_function_that_waits_has_keys_too() -> None:
     def keys() -> list[str]:
         with KeyedTestHarness(Keyed(), key="k", schema="k int, v int", output="key string") as harness:
             return sorted(row[0] for row in harness.process([(1, 1), (1, 1), (2, 1)]))
 
     assert keys() == keys()
     assert len(set(keys())) == 3
+
+
+class Waited(InProcessLink):
+    """All rows are of the first micro-batch: those of the others waited for the one that runs."""
+
+    def send(self, frame: Frame) -> None:
+        if frame.kind == ToWorker.SETUP:
+            frame.meta["batch_id"] = 0
+        super().send(frame)
+
+
+def test_equal_rows_on_both_sides_of_a_cut_have_keys_of_their_own() -> None:
+    """Unaligned checkpoints: a batch is begun in its own time, and is worked off in two that follow."""
+
+    def keys() -> list[str]:
+        with KeyedTestHarness(Keyed(), key="k", schema="k int, v int", output="key string", link=Waited) as harness:
+            return [row[0] for row in harness.process([(1, 1)] * 6, batch_size=2)]
+
+    first = keys()
+    assert len(set(first)) == 6
+    assert keys() == first, "a replay, which cuts where it was cut, has the same keys"
 
 
 def test_elsewhere_there_is_none() -> None:

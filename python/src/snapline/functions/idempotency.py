@@ -14,7 +14,10 @@ class RowKeys:
     """The keys of a task's rows. Each row is numbered among those that are equal to it, whatever their order."""
 
     def __init__(self, batch_key: str, function: str) -> None:
-        """``batch_key``: names query, micro-batch and partition; empty: there is no query."""
+        """``batch_key``: names query, micro-batch and partition; empty: there is no query.
+
+        The micro-batch is that of the rows, and for rows that waited the one that works them off as well.
+        """
         self._batch_key = batch_key
         self._function = function
         self._seen: Counter[bytes] = Counter()

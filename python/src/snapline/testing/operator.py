@@ -109,6 +109,7 @@ class Operator:
             "protocol": PROTOCOL,
             "mode": self._job.plan.mode,
             "batch_id": self._batch_id,
+            "running_batch_id": self._batch_id,
             "query_id": None if time.is_bounded else "harness",
             "batch_time_ms": time.processing,
             "watermark_ms": time.watermark,

@@ -128,8 +128,10 @@ class _Task:
         time = BatchTime(meta["batch_time_ms"], meta["watermark_ms"], not meta["streaming"], meta["rows_watermark_ms"])
         self._time = time
         self._partition, self._partitions, self._batch = meta["partition"], meta["partitions"], meta["batch_id"]
-        query = meta["query_id"]
-        self._batch_key = "" if query is None else f"{query}/{self._batch}/{self._partition}"
+        query, running = meta["query_id"], meta["running_batch_id"]
+        # Rows that waited are numbered from 0 in each micro-batch that works them off.
+        of = str(self._batch) if running == self._batch else f"{self._batch}@{running}"
+        self._batch_key = "" if query is None else f"{query}/{of}/{self._partition}"
         requests = count()
         self._states = [
             RemoteState(i, spec, schemas, transport, requests, meta["chunk_bytes"])

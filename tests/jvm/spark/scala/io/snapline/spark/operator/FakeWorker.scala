@@ -36,6 +36,9 @@ final class FakeWorker(
   @volatile private var complaint: Option[String] = None
   var fetches = 0
 
+  /** The batch of the rows and the one that runs, of each SETUP. To be read after `join`. */
+  val batches = mutable.ArrayBuffer.empty[(Long, Long)]
+
   private def reader(id: Int, schema: StructType) = new PartReader(id, schemaOf(schema), allocator)
   private def writer(id: Int, schema: StructType) = new PartWriter(id, schemaOf(schema), allocator)
 
@@ -298,6 +301,7 @@ final class FakeWorker(
         case WorkerFrame.Setup =>
           assert(!isSetUp)
           isSetUp = true
+          batches += frame.long("batch_id") -> frame.long("running_batch_id")
           isTimed = Try(frame.long("time_left_ms")).isSuccess
           hasBegun = false
           hasStopped = false

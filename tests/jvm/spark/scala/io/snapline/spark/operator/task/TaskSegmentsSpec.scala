@@ -85,7 +85,12 @@ class TaskSegmentsSpec extends AnyFunSuite {
     val source = rows.iterator.map { case (k, n, t) => toRow(InternalRow(k, n, t)) }
     val task = runtime.open(source, BroadcastRows.None, LateRule.None, mutable.Queue.empty, cuts)
     val out = task.map(row => (row.getLong(0), row.getLong(1), row.getLong(2), row.getLong(3))).toList
-    if (worker != null) worker.join()
+    if (worker != null) {
+      worker.join()
+      // Rows that waited are told from those of the batch, and from those that were processed in their own.
+      assert(worker.batches.forall { case (of, running) => of <= running && running == batch.number })
+      assert(worker.batches.map(_._1) == worker.batches.map(_._1).distinct.sorted)
+    }
     exchanges.foreach(_.close())
     // Every vector was given back, whatever was left undone.
     runtime.close()

@@ -68,7 +68,8 @@ final class TaskSegments(
           batchId = segment.batch,
           batchTime = segment.time,
           watermark = segment.watermark,
-          rowsWatermark = segment.rowsWatermark
+          rowsWatermark = segment.rowsWatermark,
+          runningBatch = Some(setup.batchId)
         )
         val limit = cuts.limit(segment)
         val isOwn = segment == own

@@ -27,6 +27,8 @@ import org.apache.spark.sql.execution.streaming.state.snapline.GroupingKeys
   *   whether timers that are due fire after the rows; they do not after the rows of an initial state
   * @param live
   *   whether rows come one by one while the micro-batch lasts (docs/notes/021-real-time.md)
+  * @param runningBatch
+  *   the micro-batch that works off rows of `batchId` that waited; None: they are its own
   */
 final case class TaskSetup(
     spec: KeyedSpec,
@@ -44,7 +46,8 @@ final case class TaskSetup(
     partitions: Int = 1,
     rowsWatermark: Option[Long] = None,
     firesTimers: Boolean = true,
-    live: Boolean = false
+    live: Boolean = false,
+    runningBatch: Option[Long] = None
 ) {
   val key: StructType = if (spec.keyed) fields(keyOrdinals.map(input)) else TaskSetup.subtask
 
@@ -62,6 +65,8 @@ final case class TaskSetup(
 
   def inputSchema: StructType = fields(input)
 
+  private def runs: Long = runningBatch.getOrElse(batchId)
+
   def families: Seq[KeyedFamily] = KeyedFamilies.of(spec, key)
 
   /** The meta of SETUP.
@@ -73,6 +78,7 @@ final case class TaskSetup(
     "protocol" -> JInt(1),
     "mode" -> JString(spec.mode),
     "batch_id" -> JInt(batchId),
+    "running_batch_id" -> JInt(runs),
     "query_id" -> TaskSetup.query.fold[JValue](JNull)(JString(_)),
     "batch_time_ms" -> JInt(batchTime),
     "watermark_ms" -> watermark.fold[JValue](JNull)(JInt(_)),
