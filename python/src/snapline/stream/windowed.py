@@ -30,6 +30,7 @@ from snapline.window.functions import (
     WindowFunction,
 )
 from snapline.window.operator import Windowing, WindowOperator
+from snapline.window.shortcuts import rest_of
 from snapline.window.span import Span, millis_of
 from snapline.window.trigger import Trigger
 from snapline.window.windows import TimeWindow
@@ -264,7 +265,7 @@ class WindowedStream:
             at = None if self._event_time is None else self._rows.names.index(self._event_time)
             firing = EvictingFiring(output, options.evictor, None if fold is None else fold.of_rows, at)
         if fold is None or options.evictor is not None:
-            contents: Contents = RowContents(self._rows, fires_by_time=trigger.rests is not None)
+            contents: Contents = RowContents(self._rows, fires_by_time=rest_of(trigger) is not None)
         else:
             contents = FoldedContents(fold)
         windowing = Windowing(self._assigner, trigger, contents, firing, options.lateness, options.late_output)

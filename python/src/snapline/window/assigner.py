@@ -30,6 +30,9 @@ class WindowAssignerContext(ABC):
 class WindowAssigner(ABC, Generic[W]):
     """Puts each row into windows.
 
+    A subclass of an assigner that overrides ``assign_windows`` says ``has_state`` and ``window_that_ends`` anew.
+    Otherwise they are those of this class. So it is with ``merge_windows`` and ``merges_spans``.
+
     Attributes:
         window_type: the type of its windows.
         has_state: whether it asks for state of the key.

@@ -7,14 +7,13 @@ from typing import Any
 
 from snapline.errors import InvalidConfiguration
 from snapline.state.folding_descriptors import ReducingStateDescriptor
+from snapline.window.shortcuts import rest_of, timers_of, trigger_has_state
 from snapline.window.trigger import OnMergeContext, Rest, Timers, Trigger, TriggerContext, TriggerResult
 
 _CONTINUE, _FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
 
 
 class _WithoutTimers(Trigger):
-    timers = "none"
-
     def on_processing_time(self, time: int, window: Any, ctx: TriggerContext) -> TriggerResult:
         return _CONTINUE
 
@@ -24,6 +23,8 @@ class _WithoutTimers(Trigger):
 
 class CountTrigger(_WithoutTimers):
     """Fires when so many rows have come since it fired last. The contents of the window stay."""
+
+    timers = "none"
 
     def __init__(self, window_size: int) -> None:
         if type(window_size) is not int or window_size < 1:
@@ -57,6 +58,7 @@ class CountTrigger(_WithoutTimers):
 class NeverTrigger(_WithoutTimers):
     """Never fires: what ``GlobalWindows`` have when no trigger is named."""
 
+    timers = "none"
     has_state = False
 
     def on_element(self, element: Any, timestamp: int | None, window: Any, ctx: TriggerContext) -> TriggerResult:
@@ -83,15 +85,15 @@ class PurgingTrigger(Trigger):
 
     @property
     def timers(self) -> Timers:  # type: ignore[override]
-        return self.nested.timers
+        return timers_of(self.nested)
 
     @property
     def has_state(self) -> bool:  # type: ignore[override]
-        return self.nested.has_state
+        return trigger_has_state(self.nested)
 
     @property
     def rests(self) -> Rest | None:  # type: ignore[override]
-        return self.nested.rests
+        return rest_of(self.nested)
 
     def on_element(self, element: Any, timestamp: int | None, window: Any, ctx: TriggerContext) -> TriggerResult:
         return _purging(self.nested.on_element(element, timestamp, window, ctx))

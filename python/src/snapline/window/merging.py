@@ -11,6 +11,7 @@ from snapline.state.descriptors import ValueStateDescriptor
 from snapline.state.value import ValueState
 from snapline.window.assigner import MergeCallback, MergingWindowAssigner
 from snapline.window.keys import WindowKeys
+from snapline.window.shortcuts import merges_spans
 from snapline.window.windows import TimeWindow, Window
 
 #: Called before windows become one: the result, the windows, the place of its contents, those of the others.
@@ -30,7 +31,7 @@ class MergingWindowSet:
     def __init__(self, assigner: MergingWindowAssigner[Any], keys: WindowKeys) -> None:
         self._assigner = assigner
         self._keys = keys
-        self.merges_spans = assigner.merges_spans
+        self.merges_spans = merges_spans(assigner)
         self._places: dict[Any, Any] = {}
         self._is_changed = False
         self.has_grown = False

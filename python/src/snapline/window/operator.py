@@ -17,6 +17,7 @@ from snapline.window.contexts import AssignerContext, FiringContext, TriggerCall
 from snapline.window.firing import Firing
 from snapline.window.keys import WindowKeys
 from snapline.window.merging import MergingWindowSet
+from snapline.window.shortcuts import assigner_has_state, knows_ends, rest_of, timers_of, trigger_has_state
 from snapline.window.timers import EndTimers, FollowingTimers, MappedTimers, SetTimers, WindowTimers
 from snapline.window.trigger import Trigger, TriggerResult
 from snapline.window.windows import Window
@@ -55,7 +56,7 @@ class WindowOperator(KeyedProcessFunction):
         self._lateness, self._late_output = self._windowing.lateness, self._windowing.late_output
         self._by_event_time = assigner.is_event_time()
         self._is_in_rows: bool | None = None
-        self._rests = trigger.rests
+        self._rests = rest_of(trigger)
         self._domain = EVENT if self._by_event_time else PROCESSING
         keys = WindowKeys.of(assigner.window_type)
         self._key = keys.key
@@ -68,9 +69,9 @@ class WindowOperator(KeyedProcessFunction):
         states = WindowStates.ask(
             ctx,
             keys,
-            trigger=trigger.has_state,
+            trigger=trigger_has_state(trigger),
             window=self._firing.has_state,
-            key=self._firing.has_state or assigner.has_state,
+            key=self._firing.has_state or assigner_has_state(assigner),
             merges=self._merging is not None,
         )
         metrics = ctx.get_metrics_group()
@@ -81,11 +82,11 @@ class WindowOperator(KeyedProcessFunction):
         self._firing.open(ctx)
 
     def _timers_of(self, assigner: WindowAssigner[Any], trigger: Trigger, keys: WindowKeys) -> WindowTimers:
-        if trigger.timers != "any":
+        if timers_of(trigger) != "any":
             if self._merging is not None:
-                follow = trigger.rests is not None and not self._lateness and self._merging.merges_spans
+                follow = self._rests is not None and not self._lateness and self._merging.merges_spans
                 return FollowingTimers(self._merging) if follow else SetTimers(self._merging, self._lateness)
-            if type(assigner).window_that_ends is not WindowAssigner.window_that_ends:
+            if knows_ends(assigner):
                 return EndTimers(assigner, self._lateness)
         return MappedTimers(keys)
 

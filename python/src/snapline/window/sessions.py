@@ -22,6 +22,7 @@ class SessionWindowTimeGapExtractor(ABC):
 
 
 class _Sessions(ByTime, MergingWindowAssigner[TimeWindow]):
+    has_state = False
     merges_spans = True
 
     def __init__(self, gap: Span | SessionWindowTimeGapExtractor | Callable[[Any], Span]) -> None:

@@ -20,7 +20,6 @@ T = TypeVar("T", bound="ByTime")
 class ByTime(WindowAssigner[TimeWindow]):
     """Windows that go by the time of the row or of the micro-batch."""
 
-    has_state = False
     _by_event_time: bool
 
     def is_event_time(self) -> bool:
@@ -38,6 +37,8 @@ class ByTime(WindowAssigner[TimeWindow]):
 
 
 class _Tumbling(ByTime):
+    has_state = False
+
     def __init__(self, size: Span, offset: Span = 0) -> None:
         self._size = millis_of(size, f"the size of {type(self).__name__}")
         self._offset = millis_of(offset, f"the offset of {type(self).__name__}", least=_LEAST)
@@ -84,6 +85,8 @@ class TumblingProcessingTimeWindows(_Tumbling):
 
 
 class _Sliding(ByTime):
+    has_state = False
+
     def __init__(self, size: Span, slide: Span, offset: Span = 0) -> None:
         name = type(self).__name__
         self._size = millis_of(size, f"the size of {name}")
@@ -135,6 +138,8 @@ class SlidingProcessingTimeWindows(_Sliding):
 
 
 class _Cumulative(ByTime):
+    has_state = False
+
     def __init__(self, size: Span, step: Span, offset: Span = 0) -> None:
         name = type(self).__name__
         self._size = millis_of(size, f"the size of {name}")

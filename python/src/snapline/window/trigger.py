@@ -83,7 +83,8 @@ class OnMergeContext(TriggerContext):
 class Trigger(ABC):
     """Says when a window is evaluated.
 
-    A trigger is shared by all windows of all keys, so that its attributes are no state.
+    A trigger is shared by all windows of all keys, so that its attributes are no state. A subclass of a trigger that
+    overrides methods says the attributes below anew. Otherwise they are those of this class.
 
     Attributes:
         timers: the timers that it sets; windows whose trigger sets none but at their end need less state.
