@@ -37,6 +37,7 @@ class StateColumn:
         keys: the keys of entries in the map.
         rows: the entry of each row.
         updates: the new values and which of them are changed, if any are.
+        is_read: whether the function has seen the values.
     """
 
     values: pa.Array
@@ -44,6 +45,7 @@ class StateColumn:
     keys: pa.Array | None = None
     rows: npt.NDArray[np.int32] | None = None
     updates: tuple[pa.Array, npt.NDArray[np.bool_]] | None = field(default=None)
+    is_read: bool = False
 
 
 class ArrowState:
@@ -151,6 +153,7 @@ class ArrowState:
         return column
 
     def _seen(self, column: StateColumn) -> pa.Array:
+        column.is_read = True
         if column.updates is None:
             return column.values
         values, changed = column.updates

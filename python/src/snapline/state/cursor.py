@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from snapline.state.ttl import StateTtlConfig, TtlTime
 
 NEVER = (1 << 63) - 1
@@ -96,3 +99,11 @@ class TtlClock:
         if self._is_event and self._cursor.timestamp is not None and self._cursor.timestamp > base:
             base = self._cursor.timestamp
         return base + self._ttl if base > BEFORE_ALL else NEVER
+
+    def expiries(self, times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The same for each of many values, from the time of its own row; BEFORE_ALL: the row has none."""
+        base: npt.NDArray[np.int64] = np.full(len(times), self.now, np.int64)
+        if self._is_event:
+            base = np.maximum(base, times)
+        found: npt.NDArray[np.int64] = np.where(base > BEFORE_ALL, base + self._ttl, np.int64(NEVER))
+        return found

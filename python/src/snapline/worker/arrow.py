@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,9 +14,9 @@ from snapline.functions.arrow_state import ArrowState, StateColumn
 from snapline.functions.output_tag import OutputTag
 from snapline.functions.time import zone_of
 from snapline.functions.zoned import to_zoned
-from snapline.state.cursor import NEVER, TtlClock
+from snapline.state.cursor import BEFORE_ALL, NEVER, TtlClock
 from snapline.state.spec import StateSpec
-from snapline.state.ttl import StateVisibility, UpdateType
+from snapline.state.ttl import StateTtlConfig, StateVisibility, TtlTime, UpdateType
 from snapline.worker.calls import failed
 from snapline.worker.frames import CHANGES_PART, KEYS_PART, ROWS_PART, STATE_PART, Frame, message_of
 from snapline.worker.loops import Parts, RowLoop
@@ -46,11 +47,7 @@ class ArrowLoop(RowLoop):
             return 0
         rows = pa.RecordBatch.from_arrays(batch.columns[: self._rows], names=batch.schema.names[: self._rows])
         index = batch.column(self._positions["__slot"]).to_numpy()
-        latest = None
-        if self._event_time is not None:
-            micros = pc.max(rows.column(self._event_time).cast(pa.int64())).as_py()
-            latest = None if micros is None else micros // 1000
-        self._columns = list(self._state_columns(frame, batch, keys.num_rows, latest))
+        self._columns = list(self._state_columns(frame, batch, keys.num_rows, index))
         state = ArrowState(
             keys,
             index,
@@ -67,7 +64,7 @@ class ArrowLoop(RowLoop):
         return 0
 
     def _state_columns(
-        self, frame: Frame, batch: pa.RecordBatch, keys: int, latest: int | None
+        self, frame: Frame, batch: pa.RecordBatch, keys: int, index: npt.NDArray[np.int32]
     ) -> Iterator[tuple[int, StateSpec, StateColumn, _Times | None]]:
         parts = self._parts  # the chunk is an epoch: its slots begin at 0
         for i, state in enumerate(parts.states):
@@ -75,28 +72,38 @@ class ArrowLoop(RowLoop):
             found = frame.batch(STATE_PART + i, parts.schemas)
             if spec.kind == "value":
                 values = found.column("v") if found is not None else pa.nulls(keys, _value_type(parts, i))
-                column = StateColumn(values, np.arange(keys, dtype=np.int32))
+                column, of_row = StateColumn(values, np.arange(keys, dtype=np.int32)), index
             elif spec.entry is not None and found is not None:
                 # An entry that exists and is null looks like one that does not exist: null removes it either way.
-                entry_rows = batch.column(self._positions[f"__entry_{i}"]).to_numpy()
+                of_row = batch.column(self._positions[f"__entry_{i}"]).to_numpy()
                 slots = found.column("slot").to_numpy()
-                column = StateColumn(found.column("v"), slots, found.column("k"), entry_rows)
+                column = StateColumn(found.column("v"), slots, found.column("k"), of_row)
             else:
                 continue
             times = None
             if spec.ttl is not None:
-                times = _Times(
-                    spec, parts, found.column("x") if found is not None else pa.nulls(keys, pa.int64()), latest
-                )
-                column.values = times.hide_expired(column.values)
+                stored = found.column("x") if found is not None else pa.nulls(keys, pa.int64())
+                times = _Times(spec.ttl, parts, stored, self._latest(spec.ttl, batch, of_row, len(stored)))
+                column.values = times.visible(column.values)
             yield i, spec, column, times
+
+    def _latest(
+        self, ttl: StateTtlConfig, batch: pa.RecordBatch, of_row: npt.NDArray[np.int32], count: int
+    ) -> npt.NDArray[np.int64]:
+        """The time of each value in ms: that of its latest row. BEFORE_ALL: no row has one."""
+        latest = np.full(count, BEFORE_ALL, np.int64)
+        if ttl.time is TtlTime.EVENT_TIME and self._event_time is not None:
+            times = batch.column(self._event_time)
+            there = times.is_valid().to_numpy(zero_copy_only=False)
+            micros = times.drop_null().cast(pa.int64()).to_numpy()
+            np.maximum.at(latest, of_row[there], micros // 1000)
+        return latest
 
     def changes(self) -> Iterator[tuple[int, pa.Buffer]]:
         for i, spec, column, times in self._columns:
             values, changed = column.updates or (column.values, np.zeros(len(column.values), bool))
-            if times is not None and times.refreshes:
-                values = pc.if_else(pa.array(changed), values, column.values)
-                changed = changed | column.values.is_valid().to_numpy(zero_copy_only=False)
+            if times is not None and times.minds_reads and column.is_read:
+                values, changed = times.after_reading(column.values, values, changed)
             if column.keys is not None and column.keys.null_count:
                 # Rows whose entry column is null share an entry that no map can have.
                 changed = changed & column.keys.is_valid().to_numpy(zero_copy_only=False)
@@ -110,9 +117,9 @@ class ArrowLoop(RowLoop):
                 arrays["k"] = column.keys.filter(mask)
                 arrays["op"] = values.is_null().cast(pa.int8())
             if times is not None:
-                arrays["x"] = pc.if_else(values.is_valid(), pa.scalar(times.expiry, pa.int64()), None)
-                stored = times.stored.filter(mask)
-                arrays["c"] = pc.or_kleene(stored.is_null(), pc.greater(stored, pa.scalar(times.expiry, pa.int64())))
+                expiries, stored = times.expiries.filter(mask), times.stored.filter(mask)
+                arrays["x"] = pc.if_else(values.is_valid(), expiries, pa.scalar(None, pa.int64()))
+                arrays["c"] = pc.or_kleene(stored.is_null(), pc.greater(stored, expiries))
             columns = [arrays[field.name].cast(field.type) for field in schema]
             changes = pa.record_batch(columns, schema=schema)
             for batch in pieces(changes, self._parts.chunk_bytes, f"a change of state {spec.name}"):
@@ -125,23 +132,37 @@ def _value_type(parts: Parts, index: int) -> pa.DataType:
 
 
 class _Times:
-    """The time to live of one state in one chunk."""
+    """The time to live of one state in one chunk.
 
-    def __init__(self, spec: StateSpec, parts: Parts, stored: pa.Array, latest: int | None) -> None:
-        assert spec.ttl is not None
+    Attributes:
+        stored: the expiry of each value as it was sent; null for one that does not exist.
+        expiries: those of values that are written now.
+        minds_reads: whether reading a value may change it.
+    """
+
+    def __init__(self, ttl: StateTtlConfig, parts: Parts, stored: pa.Array, latest: npt.NDArray[np.int64]) -> None:
+        clock = TtlClock(ttl, parts.time, parts.cursor)
         self.stored = stored
-        self.refreshes = spec.ttl.update_type is UpdateType.ON_READ_AND_WRITE
-        self._shows_expired = spec.ttl.visibility is StateVisibility.RETURN_EXPIRED_IF_NOT_CLEANED_UP
-        parts.cursor.timestamp = latest
-        clock = TtlClock(spec.ttl, parts.time, parts.cursor)
-        self._now = clock.now
-        self.expiry = clock.expiry()
+        self.expiries = pa.array(clock.expiries(latest))
+        self._is_live = pc.greater(stored.fill_null(NEVER), pa.scalar(clock.now, pa.int64()))
+        self._refreshes = ttl.update_type is UpdateType.ON_READ_AND_WRITE
+        self._shows_expired = ttl.visibility is StateVisibility.RETURN_EXPIRED_IF_NOT_CLEANED_UP
+        self.minds_reads = self._refreshes or self._shows_expired
 
-    def hide_expired(self, values: pa.Array) -> pa.Array:
-        if self._shows_expired:
-            return values
-        live = pc.greater(self.stored.fill_null(NEVER), pa.scalar(self._now, pa.int64()))
-        return pc.if_else(live, values, pa.scalar(None, values.type))
+    def visible(self, values: pa.Array) -> pa.Array:
+        """Values as the function sees them."""
+        return values if self._shows_expired else self._live(values)
+
+    def _live(self, values: pa.Array) -> pa.Array:
+        return pc.if_else(self._is_live, values, pa.scalar(None, values.type))
+
+    def after_reading(
+        self, seen: pa.Array, values: pa.Array, changed: npt.NDArray[np.bool_]
+    ) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
+        """Values and those that are written. Reading removes what has expired, and may begin the others' time anew."""
+        is_live = self._is_live.to_numpy(zero_copy_only=False)
+        touched = seen.is_valid().to_numpy(zero_copy_only=False) & (~is_live | self._refreshes)
+        return pc.if_else(pa.array(changed), values, self._live(seen)), changed | touched
 
 
 class _Sink:
