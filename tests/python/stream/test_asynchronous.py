@@ -95,6 +95,21 @@ def test_a_call_that_takes_too_long_is_cancelled() -> None:
         harness(Slow(), timeout=50).process_batch(ROWS[:5])
 
 
+class Refused(SlowButForgiven):
+    """Its calls have a time limit of their own, which is over at once but for 3."""
+
+    async def async_invoke(self, value: Any) -> Any:
+        if value.v != 3:
+            raise asyncio.TimeoutError("the service took too long")
+        return await super().async_invoke(value)
+
+
+def test_a_timeout_that_the_call_raises_is_not_that_of_the_row() -> None:
+    with pytest.raises(FunctionFailed, match=r"raised TimeoutError: the service took too long at row Row\(v=0\)"):
+        harness(Refused()).process_batch(ROWS[:1])
+    assert harness(Refused(), timeout=50).process_batch(ROWS[3:4]) == [(-3,)]
+
+
 class Unreliable(AsyncFunction):
     """Fails twice for each row, and has no result the third time."""
 

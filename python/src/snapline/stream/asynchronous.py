@@ -133,11 +133,20 @@ class _Calls(ProcessFunction):
 
     async def _result(self, row: Any) -> Iterable[Any]:
         self._row_keys.enter(row)
+        call = asyncio.ensure_future(self._call(row))
         try:
             try:
-                found = await asyncio.wait_for(self._call(row), self._bounds.seconds)
-            except asyncio.TimeoutError:
-                found = self._function.timeout(row)
+                # wait_for would not tell the end of the row's time from a TimeoutError that the call raises.
+                in_time, _ = await asyncio.wait({call}, timeout=self._bounds.seconds)
+            finally:
+                # It ends before its row does, also where the failure of another row cancels this one.
+                if not call.done():
+                    call.cancel()
+                    await asyncio.gather(call, return_exceptions=True)
+                elif not call.cancelled():
+                    # Two rows may fail at once: asyncio logs what nobody has asked for.
+                    call.exception()
+            found = call.result() if in_time else self._function.timeout(row)
             return () if found is None else list(found)
         except Exception as e:
             raise failed(e, "async_invoke", str(self._shown_as), row=row) from e
