@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from snapline import KeyedProcessFunction
 from snapline.testing import Bounds
 from snapline.testing.links import InProcessLink
 from snapline.worker import time_limit
@@ -61,3 +63,39 @@ def test_what_there_was_no_time_for_is_left_wherever_it_is_in_a_chunk(monkeypatc
     harness = run(Plain(slow_from_the_sixth), [(1, n) for n in range(11)], link=Hurried, bounds=Bounds(chunk_rows=4))
     assert harness.output() == [(1, n) for n in range(6)]
     assert Hurried.left == [0, 2, 3]
+
+
+class Waits(KeyedProcessFunction):
+    """Waits for others in each row, and is slow in the sixth; counts how many rows are under way at once."""
+
+    def open(self, ctx: Any) -> None:
+        self.running = self.most = 0
+        ctx.get_metrics_group().gauge("most", lambda: self.most)
+
+    async def process_element(self, row: Any, ctx: Any) -> Any:
+        self.running += 1
+        self.most = max(self.most, self.running)
+        await asyncio.sleep(0)
+        if row.n == 5:
+            Hurried.now += 0.06
+        self.running -= 1
+        yield row.k, row.n
+
+
+def waited(rows: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Any], list[int], float]:
+    """What there was time for, how many rows of each chunk were left, and how many were under way at once."""
+    monkeypatch.setattr(time_limit, "monotonic", lambda: Hurried.now)
+    Hurried.left = []
+    Hurried.now = 0.0
+    harness = run(Waits(), rows, link=Hurried, bounds=Bounds(chunk_rows=4))
+    return harness.output(), Hurried.left, harness.metrics["most"]
+
+
+def test_rows_of_a_busy_key_that_waits_are_left_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = waited([(1, n) for n in range(11)], monkeypatch)
+    assert found == ([(1, n) for n in range(6)], [0, 2, 3], 1)
+
+
+def test_other_keys_run_at_once_under_a_limit_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    output, left, most = waited([(n % 4, n) for n in range(11)], monkeypatch)
+    assert (sorted(output), left, most) == (sorted((n % 4, n) for n in range(8)), [0, 0, 3], 4)

@@ -6,13 +6,14 @@ import asyncio
 from collections import deque
 from collections.abc import Coroutine, Generator, Iterable, Sequence
 from inspect import isasyncgenfunction, iscoroutinefunction
-from typing import Any
+from typing import Any, TypeVar
 
 from snapline.functions.idempotency import RowKeys
 from snapline.worker.calls import failed
 from snapline.worker.element import ElementLoop
 from snapline.worker.loops import Parts
 
+_T = TypeVar("_T")
 #: Slot, time of the row in ms, row.
 _Row = tuple[int, "int | None", Any]
 
@@ -42,6 +43,10 @@ class AsyncElementLoop(ElementLoop):
         finally:
             self._loop.close()
 
+    def _in_time(self, rows: Iterable[_T]) -> Iterable[_T]:
+        """All of them: the time is looked at when a row is begun, and not when it is taken."""
+        return rows
+
     def _run(self, rows: Iterable[tuple[int, Any]]) -> None:
         self._run_timed((slot, None, row) for slot, row in rows)
 
@@ -49,17 +54,23 @@ class AsyncElementLoop(ElementLoop):
         self._loop.run_until_complete(self._all(rows))
 
     async def _all(self, rows: Iterable[_Row]) -> None:
-        """A failure cancels the calls that are under way."""
+        """A failure cancels the calls that are under way.
+
+        Under a limit no row waits behind one of its key: rows that are left have to be the last ones of the chunk.
+        """
         tasks: set[asyncio.Task[None]] = set()
         waiting: dict[int, deque[_Row]] = {}
+        limit = self._limit
         try:
             for each in rows:
                 slot = each[0]
-                if slot in waiting:
+                if slot in waiting and limit is None:
                     waiting[slot].append(each)
                     continue
-                while len(tasks) >= self._capacity:
+                while slot in waiting or len(tasks) >= self._capacity:
                     tasks = await _next(tasks)
+                if limit is not None and not limit.begins():
+                    break
                 waiting[slot] = deque([each])
                 tasks.add(asyncio.ensure_future(self._work(slot, waiting)))
             while tasks:

@@ -25,6 +25,13 @@ class TimeLimit:
         """Whether no row is to be begun any more. The first one always is, so that there is progress."""
         return self.processed > 0 and monotonic() >= self._until
 
+    def begins(self) -> bool:
+        """Whether there is time for another row, which counts as processed from here on."""
+        if self.is_over:
+            return False
+        self.processed += 1
+        return True
+
     def within(self, rows: Iterable[_T]) -> Iterator[_T]:
         """Rows as long as there is time."""
         until = self._until
