@@ -93,6 +93,13 @@ def test_late_rows_are_dropped_counted_and_diverted() -> None:
         assert (harness.late_rows, harness.side_output("late")) == (1, [("N1", 5, "JFK", TEN)])
 
 
+def test_rows_are_late_by_the_watermark_before_them() -> None:
+    with delays() as harness:
+        harness.set_times(watermark=TEN)
+        assert harness.process_batch([("N1", 5, "JFK", TEN)]) == [("N1", 5)]
+        assert (harness.process_batch([("N1", 6, "JFK", TEN)]), harness.late_rows) == ([], 1)
+
+
 def test_at_the_end_of_bounded_rows_every_timer_fires() -> None:
     with delays() as harness:
         assert harness.process_bounded([("N1", 5, "JFK", TEN), ("N2", 1, "JFK", TEN)])[2:] == [("N1", -1), ("N2", -1)]

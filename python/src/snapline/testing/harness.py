@@ -50,7 +50,8 @@ class KeyedTestHarness:
         key: the columns of the key.
         schema: the schema of the rows.
         output: the schema of what the function yields.
-        event_time: the column that is the time of a row; rows at or before the watermark are late and dropped.
+        event_time: the column that is the time of a row; rows at or before the watermark that the micro-batch before
+            had are late and dropped.
         order_by: the columns by which the rows of a micro-batch are sorted before the function gets them.
         side_outputs: the tags that the function emits to.
         late_output: a side output for late rows.
@@ -224,7 +225,11 @@ class KeyedTestHarness:
         return self._run([])
 
     def set_times(self, *, watermark: Time | None = None, processing: Time | None = None) -> None:
-        """Sets the times of the next micro-batch, and runs none. Times never go back."""
+        """Sets the times of the next micro-batch, and runs none. Times never go back.
+
+        The watermark comes after the rows of that micro-batch: its timers fire by it, and the rows of the next one are
+        late by it.
+        """
         now, seen = self._time.processing, self._time.watermark
         if processing is not None:
             now = max(now, to_millis(processing, self._zone))
@@ -288,12 +293,13 @@ class KeyedTestHarness:
         self.close()
 
     def _in_time(self, rows: list[Any]) -> list[Any]:
-        """Late rows never reach the function."""
-        if self._job.event_time is None or self._time.watermark is None or self._job.plan.takes_late_rows:
+        """Late rows never reach the function. They are late by the watermark that came before them, as in Spark."""
+        watermark = self._time.before_rows
+        if self._job.event_time is None or watermark is None or self._job.plan.takes_late_rows:
             return rows
         at = self._rows.names.index(self._job.event_time)
         times = [None if row[at] is None else to_millis(row[at], self._zone) for row in rows]
-        late = [time is not None and time <= (self._time.watermark or 0) for time in times]
+        late = [time is not None and time <= watermark for time in times]
         self.late_rows += sum(late)
         if self._late_output is not None:
             make = row_maker(self._rows.names)
