@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import StructField, StructType, TimestampNTZType, TimestampType
 
 from snapline import (
     KeyedProcessFunction,
@@ -21,6 +21,9 @@ from snapline.stream.planning import plan_process
 
 ROWS = parse_schema("tail string, n long, at timestamp", "rows")
 MARKED = StructType([*ROWS.fields[:2], StructField("at", TimestampType(), True, {"spark.watermarkDelayMs": 1000})])
+WITHOUT_ZONE = StructType(
+    [*ROWS.fields[:2], StructField("at", TimestampNTZType(), True, {"spark.watermarkDelayMs": 1000})]
+)
 
 
 class Plain(KeyedProcessFunction):
@@ -86,6 +89,8 @@ EVENT_TTL = StateTtlConfig(timedelta(1), time=TtlTime.EVENT_TIME)
         ({"keys": ["tial"]}, "key_by by tial, which is no column"),
         ({"keys": [5]}, "key_by by 5"),
         ({"event_time": "n"}, "event_time is n, of type bigint"),
+        ({"rows": WITHOUT_ZONE}, "event_time is at, of type timestamp_ntz.*cast"),
+        ({"rows": WITHOUT_ZONE, "event_time": "at"}, "event_time is at, of type timestamp_ntz.*cast"),
         ({"output": "x long, X int"}, "X, x more than once"),
         ({"output": "long"}, "the schema of the output is 'long'"),
         ({"side_outputs": ["odd"]}, "the side output 'odd'"),

@@ -40,19 +40,27 @@ def event_time_of(schema: StructType, wanted: str | None) -> str | None:
     """The column that is the time of a row: the one asked for, or the one with a watermark.
 
     Raises:
-        InvalidConfiguration: the one asked for is no time stamp.
+        InvalidConfiguration: the one asked for is no time stamp, or it has no time zone.
     """
     if wanted is not None:
         (name,) = check_columns(schema, [wanted], "event_time")
-        if not isinstance(schema[name].dataType, (TimestampType, TimestampNTZType)):
-            raise InvalidConfiguration(
-                f"event_time is {name}, of type {schema[name].dataType.simpleString()}.", "use a column of time stamps."
-            )
-        return name
+        return _time_stamp(schema[name])
     for field in schema.fields:
         if WATERMARK in (field.metadata or {}) and isinstance(field.dataType, (TimestampType, TimestampNTZType)):
-            return field.name
+            return _time_stamp(field)
     return None
+
+
+def _time_stamp(field: StructField) -> str:
+    """The name of a column whose values are instants, as the times of timers and watermarks are."""
+    found = f"event_time is {field.name}, of type {field.dataType.simpleString()}."
+    if isinstance(field.dataType, TimestampNTZType):
+        raise InvalidConfiguration(
+            found, f"cast it, before the watermark: withColumn({field.name!r}, col({field.name!r}).cast('timestamp'))."
+        )
+    if not isinstance(field.dataType, TimestampType):
+        raise InvalidConfiguration(found, "use a column of time stamps.")
+    return field.name
 
 
 def check_ordering(schema: StructType, names: Sequence[str], what: str) -> list[str]:
