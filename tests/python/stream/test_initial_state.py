@@ -13,7 +13,17 @@ from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
 import snapline
-from snapline import CheckpointConfig, KeyedProcessFunction, MapStateDescriptor, OutputTag, ValueStateDescriptor
+from snapline import (
+    CheckpointConfig,
+    CheckpointedFunction,
+    KeyedProcessFunction,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    OutputTag,
+    StateTtlConfig,
+    TtlTime,
+    ValueStateDescriptor,
+)
 from snapline.errors import InvalidConfiguration
 from snapline.testing import Bounds, KeyedTestHarness
 
@@ -23,8 +33,11 @@ from ..spark_session import open_session
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 NOON = datetime(2024, 3, 1, 12)
+HOUR = timedelta(hours=1)
 ROWS = "k string, n long"
+TIMED = f"{ROWS}, t timestamp"
 BALANCES = "k string, balance long"
+TIMED_BALANCES = f"{BALANCES}, t timestamp"
 OUTPUT = "k string, total long"
 SIDE = OutputTag("odd", "total long")
 
@@ -63,6 +76,43 @@ class Lapses(Balance):
         yield ctx.get_current_key(), -self.total.value()
 
 
+class LapsesInEventTime(Balance):
+    """Sets a timer for each key of the initial state, at the time that its row names."""
+
+    def process_initial_state(self, row: Any, ctx: Any) -> None:
+        super().process_initial_state(row, ctx)
+        ctx.timer_service().register_event_time_timer(row.until)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield ctx.get_current_key(), -self.total.value()
+
+
+class Expires(Balance):
+    """A balance lives for an hour of event time."""
+
+    def open(self, ctx: Any) -> None:
+        ttl = StateTtlConfig(HOUR, time=TtlTime.EVENT_TIME)
+        self.total = ctx.get_state(ValueStateDescriptor("total", "long", ttl=ttl))
+
+
+class Collects(Balance, CheckpointedFunction):
+    """Keeps what it has seen in operator state, and puts out the sum of that."""
+
+    def initialize_state(self, ctx: Any) -> None:
+        self.kept = ctx.get_operator_state_store().get_list_state(ListStateDescriptor("kept", "long"))
+        self.seen = list(self.kept.get()) if ctx.is_restored() else []
+
+    def snapshot_state(self, ctx: Any) -> None:
+        self.kept.update(self.seen)
+
+    def process_initial_state(self, row: Any, ctx: Any) -> None:
+        self.seen.append(row.balance)
+
+    def process_element(self, row: Any, ctx: Any) -> Any:
+        self.seen.append(row.n)
+        yield row.k, sum(self.seen)
+
+
 def test_the_harness_begins_with_it() -> None:
     bounds = Bounds(chunk_rows=3, max_keys=2)
     with KeyedTestHarness(
@@ -81,6 +131,33 @@ def test_timers_of_it_fire_after_the_rows_of_the_first_micro_batch() -> None:
         assert harness.num_timers() == 2
         assert harness.process_batch([("a", 4)]) == [("a", 4), ("a", -4)]
         assert harness.advance_processing_time(10) == [("b", -10)]
+
+
+def test_event_time_timers_of_it_fire_by_the_watermark_of_the_rows() -> None:
+    with KeyedTestHarness(LapsesInEventTime(), key="k", schema=TIMED, output=OUTPUT, event_time="t") as harness:
+        begins = [("a", 10, NOON), ("quiet", 5, NOON - HOUR)]
+        harness.process_initial_state(begins, schema=f"{BALANCES}, until timestamp")
+        assert harness.process_batch([("a", 4, NOON)]) == [("a", 14)]
+        assert harness.advance_watermark(NOON) == [("quiet", -5), ("a", -14)]
+
+
+def test_state_lives_in_event_time_from_the_time_of_its_row() -> None:
+    with KeyedTestHarness(Expires(), key="k", schema=TIMED, output=OUTPUT, event_time="t") as harness:
+        with pytest.raises(InvalidConfiguration, match="no column t of the initial state is the time of a row"):
+            harness.process_initial_state([("a", 10)], schema=BALANCES)
+        begins = [("a", 10, NOON - HOUR / 2), ("b", 20, NOON - 2 * HOUR)]
+        harness.process_initial_state(begins, schema=TIMED_BALANCES)
+        assert harness.num_keys("total") == 2
+        harness.advance_watermark(NOON)
+        assert harness.num_keys("total") == 1
+        assert harness.process_batch([("a", 1, NOON + HOUR), ("b", 1, NOON + HOUR)]) == [("a", 11), ("b", 1)]
+
+
+def test_operator_state_goes_on_from_it() -> None:
+    with KeyedTestHarness(Collects(), key="k", schema=ROWS, output=OUTPUT) as harness:
+        harness.process_initial_state([("a", 10), ("b", 20)], schema=BALANCES)
+        assert harness.state("kept") == [10, 20]
+        assert harness.process_batch([("c", 1)]) == [("c", 31)]
 
 
 class Yields(Balance):
@@ -123,14 +200,17 @@ class Query:
         self.folder = folder
         self._files = 0
 
-    def add(self, *rows: tuple[str, int]) -> None:
+    def add(self, *rows: tuple[Any, ...], schema: str = ROWS) -> None:
         self._files += 1
-        df = self.spark.createDataFrame(list(rows), ROWS)
+        df = self.spark.createDataFrame(list(rows), schema)
         df.coalesce(1).write.parquet(str(self.folder / "rows" / f"n={self._files}"))
 
-    def rows(self) -> DataFrame:
-        stream = self.spark.readStream.schema(ROWS).option("maxFilesPerTrigger", 1)
+    def rows(self, schema: str = ROWS) -> DataFrame:
+        stream = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
         return stream.parquet(str(self.folder / "rows" / "*"))
+
+    def timed(self) -> DataFrame:
+        return self.rows(TIMED).withWatermark("t", "0 seconds")
 
     def writer(self, result: DataFrame, found: list[tuple[Any, ...]]) -> Any:
         """Of a query that puts its rows into the list."""
@@ -175,6 +255,37 @@ def test_timers_of_it_fire_in_a_query(query: Query, spark: SparkSession) -> None
     query.add(("a", 4))
     found = query.run(snapline.key_by(query.rows(), "k").process(Lapses(), OUTPUT, initial_state=begins))
     assert found == [("a", -4), ("a", 4), ("quiet", 1)]
+
+
+def test_event_time_timers_of_it_fire_in_a_query(query: Query, spark: SparkSession) -> None:
+    table = spark.createDataFrame([("a", 10, NOON + 9 * HOUR), ("quiet", 5, NOON)], f"{BALANCES}, until timestamp")
+    begins = snapline.key_by(table, "k")
+    query.add(("a", 4, NOON), schema=TIMED)
+    query.add(("a", 1, NOON + HOUR), schema=TIMED)
+    found = query.run(snapline.key_by(query.timed(), "k").process(LapsesInEventTime(), OUTPUT, initial_state=begins))
+    assert found == [("a", 14), ("a", 15), ("quiet", -5)]
+
+
+def test_state_of_it_lives_in_event_time_in_a_query(query: Query, spark: SparkSession) -> None:
+    table = spark.createDataFrame([("a", 10, NOON - HOUR / 2), ("b", 20, NOON - 2 * HOUR)], TIMED_BALANCES)
+    keyed = snapline.key_by(query.timed(), "k")
+    query.add(("x", 1, NOON), schema=TIMED)
+    query.add(("a", 1, NOON + HOUR), ("b", 1, NOON + HOUR), schema=TIMED)
+    found = query.run(keyed.process(Expires(), OUTPUT, initial_state=snapline.key_by(table, "k")))
+    assert found == [("x", 1), ("a", 11), ("b", 1)]
+    with pytest.raises(InvalidConfiguration, match="no column t of the initial state is the time of a row"):
+        keyed.process(Expires(), OUTPUT, initial_state=snapline.key_by(table.drop("t"), "k"))
+
+
+def test_operator_state_goes_on_from_it_in_spark(query: Query, spark: SparkSession) -> None:
+    begins = snapline.key_by(spark.createDataFrame([("a", 7)], BALANCES), "k")
+    query.add(("a", 4))
+    query.add(("a", 1))
+    found = query.run(snapline.key_by(query.rows(), "k").process(Collects(), OUTPUT, initial_state=begins))
+    assert found == [("a", 11), ("a", 12)]
+    rows = spark.createDataFrame([("a", 4)], ROWS)
+    bounded = snapline.key_by(rows, "k").process(Collects(), OUTPUT, initial_state=begins)
+    assert [tuple(row) for row in bounded.collect()] == [("a", 11)]
 
 
 def test_a_bounded_table_begins_with_it(spark: SparkSession) -> None:

@@ -94,7 +94,7 @@ class FunctionInitializationContext:
         self._raw = parts
 
     def is_restored(self) -> bool:
-        """Whether there was a micro-batch, or a savepoint, before: false once for each partition."""
+        """Whether there was a micro-batch, a savepoint or an initial state before: false once for each partition."""
         return self._is_restored
 
     def get_operator_state_store(self) -> OperatorStateStore:

@@ -6,6 +6,11 @@ from inspect import isgeneratorfunction
 from typing import Any
 
 from snapline.errors import InvalidConfiguration
+from snapline.functions.checkpointed import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+)
 from snapline.functions.process import KeyedProcessFunction, check_synchronous_methods, close
 
 
@@ -15,6 +20,13 @@ class InitialStateFunction(KeyedProcessFunction):
     Raises:
         InvalidConfiguration: the function does not override that method, or the method is a generator.
     """
+
+    @staticmethod
+    def of(function: KeyedProcessFunction) -> InitialStateFunction:
+        """The function for the rows, with operator state if the other one has it."""
+        if isinstance(function, CheckpointedFunction):
+            return _CheckpointedInitialStateFunction(function)
+        return InitialStateFunction(function)
 
     def __init__(self, function: KeyedProcessFunction) -> None:
         name = function._shown_as or type(function).__name__
@@ -42,3 +54,18 @@ class InitialStateFunction(KeyedProcessFunction):
 
     def process_element(self, row: Any, ctx: Any) -> None:
         self._function.process_initial_state(row, ctx)
+
+
+class _CheckpointedInitialStateFunction(InitialStateFunction, CheckpointedFunction):
+    """The same for a function with operator state, which goes on with it at the rows of the first micro-batch."""
+
+    def initialize_state(self, ctx: FunctionInitializationContext) -> None:
+        self._checkpointed.initialize_state(ctx)
+
+    def snapshot_state(self, ctx: FunctionSnapshotContext) -> None:
+        self._checkpointed.snapshot_state(ctx)
+
+    @property
+    def _checkpointed(self) -> CheckpointedFunction:
+        assert isinstance(self._function, CheckpointedFunction)
+        return self._function

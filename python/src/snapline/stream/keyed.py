@@ -28,6 +28,7 @@ from snapline.stream.two_inputs import Side
 from snapline.stream.windowed import WindowedStream
 from snapline.window.assigner import WindowAssigner
 from snapline.window.counting import CountSlidingWindowAssigner, CountTumblingWindowAssigner
+from snapline.worker.job import Job
 
 
 def key_by(df: DataFrame, *cols: str) -> KeyedStream:
@@ -117,18 +118,25 @@ class KeyedStream(ShortForms):
             output_event_time=output_event_time,
             uid=uid,
         )
-        initial = None if initial_state is None else self._initial(initial_state, function, schema, side_outputs)
+        initial = None
+        if initial_state is not None:
+            initial = self._initial(initial_state, function, schema, side_outputs, plan.job)
         return plan_frame(self._df, self._keys, self._order, plan, initial=initial)
 
     def _initial(
-        self, state: KeyedStream, function: Any, output: str | StructType, side_outputs: Sequence[OutputTag]
+        self,
+        state: KeyedStream,
+        function: Any,
+        output: str | StructType,
+        side_outputs: Sequence[OutputTag],
+        after: Job,
     ) -> InitialState:
         if not isinstance(state, KeyedStream):
             raise InvalidConfiguration(
                 f"the initial state {state!r}.", 'give snapline.key_by(df, "key") of a bounded DataFrame.'
             )
         check_same_keys(self.key_schema, state.key_schema, OTHER_KEYS)
-        return InitialState.of(state._df, state._keys, function, output, side_outputs)
+        return InitialState.of(state._df, state._keys, function, output, side_outputs, after)
 
     def window(self, assigner: WindowAssigner[Any], *, event_time: str | None = None) -> WindowedStream:
         """Puts the rows of each key into windows.

@@ -197,7 +197,7 @@ class KeyedTestHarness:
         """
         columns = parse_schema(schema, "the schema of the initial state")
         keys = list(self._job.key_names) if key is None else [key] if isinstance(key, str) else list(key)
-        planned = plan_initial(columns, keys, self._function, self._output, self._tags)
+        planned = plan_initial(columns, keys, self._function, self._output, self._tags, self._job)
         mine, theirs = [self._rows[name] for name in self._job.key_names], [columns[name] for name in keys]
         check_same_keys(mine, theirs, OTHER_KEYS)
         operator = Operator(planned.job, columns, planned.result, self._store, self._time_zone, self._bounds)

@@ -110,8 +110,7 @@ final class TaskRuntime(
   /** The function has run, be it that its time was over: its operator states are in the store, and the next one finds
     * them.
     */
-  private[operator] def hasRun(segment: TaskSetup): Unit =
-    if (segment.streaming && isFirst) OperatorMark.put(store, setup.partitions)
+  private[operator] def hasRun(): Unit = if (isFirst) OperatorMark.put(store, setup.partitions)
 
   private[operator] def hasDueTimers(segment: TaskSetup): Boolean = segment.spec.keyed && someTimerIsDue(segment)
 

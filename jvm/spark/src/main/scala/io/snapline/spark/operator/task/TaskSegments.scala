@@ -120,7 +120,7 @@ final class TaskSegments(
       name -> (reported.getOrElse(name, 0L) + ended.metrics.getOrElse(name, 0L))
     }.toMap
     task = null
-    runtime.hasRun(ended.setup)
+    runtime.hasRun()
     if (ended.hasStopped) stop(segment, ended.taken, ended.rest) else through(segment, ended.setup)
     ended.close()
   }

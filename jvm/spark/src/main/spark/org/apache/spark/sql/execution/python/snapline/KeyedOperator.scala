@@ -170,8 +170,8 @@ private[snapline] trait KeyedOperator extends TransformWithStateExec with AnyPro
   override protected def doExecute(): RDD[InternalRow] = {
     metrics
     val artifact = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
-    val run =
-      new KeyedRun(this, KeyedRun.setup(this, conf), KeyedRun.initialSetup(this, conf), artifact, nextTimer, waiting)
+    val setup = KeyedRun.setup(this, conf)
+    val run = new KeyedRun(this, setup, KeyedRun.initialSetup(this, conf, setup), artifact, nextTimer, waiting)
     // One array for all partitions; Spark keeps it until nobody holds it any more.
     val broadcast =
       if (hasBroadcast) Some(initialState.executeBroadcast[Array[InternalRow]]()) else None

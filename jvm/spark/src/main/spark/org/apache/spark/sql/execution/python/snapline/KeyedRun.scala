@@ -149,11 +149,13 @@ private object KeyedRun {
   def setup(plan: KeyedOperator, conf: SQLConf): TaskSetup =
     setup(plan, conf, plan.function.spec, plan.child.output, plan.groupingAttributes)
 
-  /** The same for the rows of the initial state. */
-  def initialSetup(plan: KeyedOperator, conf: SQLConf): Option[TaskSetup] =
+  /** The same for the rows of the initial state. A bounded table has no watermark: they have that of the rows after
+    * them, by which the timers fire that they set.
+    */
+  def initialSetup(plan: KeyedOperator, conf: SQLConf, after: TaskSetup): Option[TaskSetup] =
     for (function <- plan.function.initial if plan.hasInitialState)
       yield setup(plan, conf, function.spec, plan.initialState.output, plan.initialStateGroupingAttrs)
-        .copy(firesTimers = false)
+        .copy(watermark = after.watermark, rowsWatermark = after.rowsWatermark, firesTimers = false)
 
   private def setup(
       plan: KeyedOperator,
