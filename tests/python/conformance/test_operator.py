@@ -327,6 +327,27 @@ def test_a_bounded_table_ends_with_all_its_timers(spark: SparkSession) -> None:
     assert sorted(map(tuple, rows)) == [(k, len(range(k, 1000, 7))) for k in range(7)]
 
 
+def test_timers_that_a_callback_sets_at_that_end_are_dropped(spark: SparkSession) -> None:
+    class Again(KeyedProcessFunction):
+        fired = 0
+
+        def process_element(self, row: Any, ctx: Any) -> None:
+            ctx.timer_service().register_event_time_timer(row.v)
+            ctx.timer_service().register_processing_time_timer(row.v)
+
+        def on_timer(self, timestamp: int, ctx: Any) -> Iterator[tuple[Any, ...]]:
+            self.fired += 1
+            assert self.fired < 9, "they go on for ever"
+            timers = ctx.timer_service()
+            timers.register_event_time_timer(timestamp + 3_600_000)
+            timers.register_processing_time_timer(timers.current_processing_time() + 1000)
+            yield ctx.get_current_key(), ctx.time_domain(), timestamp
+
+    table = spark.range(2).selectExpr("id as k", "id + 5 as v")
+    found = key_by(table, "k").process(Again(), "k long, domain string, at long").collect()
+    assert sorted(map(tuple, found)) == [(k, domain, k + 5) for k in range(2) for domain in ("event", "processing")]
+
+
 def test_side_outputs_are_columns_of_the_result(spark: SparkSession) -> None:
     class Splits(KeyedProcessFunction):
         def process_element(self, row: Any, ctx: Any) -> Iterator[tuple[Any, ...]]:

@@ -274,7 +274,9 @@ def test_with_event_time_or_of_a_bounded_table_it_fires(function: Any) -> None:
         assert harness.process_batch([("a", 1, None)]) == []
         assert harness.advance_watermark(1000) == [(1000,)]
     with KeyedTestHarness(function, key="k", schema=ROWS, output="t long") as harness:
-        assert harness.process_bounded([("a", 1, None)]) == [(1000,)]
+        # As in Flink, a timer that a callback sets at the end is dropped.
+        fired = [] if isinstance(function, ChainedTimer) else [(1000,)]
+        assert harness.process_bounded([("a", 1, None)]) == fired
 
 
 def test_without_a_key_that_comes_first() -> None:

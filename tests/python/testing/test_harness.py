@@ -105,6 +105,42 @@ def test_at_the_end_of_bounded_rows_every_timer_fires() -> None:
         assert harness.process_bounded([("N1", 5, "JFK", TEN), ("N2", 1, "JFK", TEN)])[2:] == [("N1", -1), ("N2", -1)]
 
 
+class Again(KeyedProcessFunction):
+    """Each of its timers sets others."""
+
+    lists_timers = True
+
+    def __init__(self, domain: str) -> None:
+        self.domain = domain
+        self.fired = 0
+
+    def set_timer(self, time: int, ctx: Any) -> None:
+        timers = ctx.timer_service()
+        if self.domain == "event":
+            timers.register_event_time_timer(time)
+        else:
+            timers.register_processing_time_timer(time)
+
+    def process_element(self, row: Any, ctx: Any) -> None:
+        self.set_timer(row.n, ctx)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        self.fired += 1
+        assert self.fired < 9, "they go on for ever"
+        self.set_timer(timestamp + 3_600_000, ctx)
+        self.set_timer(ctx.timer_service().current_processing_time() + 1000, ctx)
+        yield ctx.get_current_key(), timestamp
+
+
+@pytest.mark.parametrize("domain", ["event", "processing"])
+def test_timers_that_a_callback_sets_at_that_end_are_dropped(domain: str, caplog: pytest.LogCaptureFixture) -> None:
+    with KeyedTestHarness(Again(domain), key="k", schema="k string, n long", output="k string, t long") as harness:
+        assert harness.process_bounded([("a", 5), ("b", 7)]) == [("a", 5), ("b", 7)]
+        assert (harness.num_timers(), harness.num_keys("__timers")) == (0, 0)
+    (said,) = caplog.messages
+    assert said.startswith("Again sets a timer when another one fires.")
+
+
 @pytest.mark.parametrize("on_disk", [False, True])
 def test_a_snapshot_is_taken_up_by_another_harness(on_disk: bool, tmp_path: Path) -> None:
     with delays(path=tmp_path / "a" if on_disk else None) as harness:

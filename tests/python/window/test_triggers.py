@@ -7,6 +7,7 @@ import pytest
 from snapline import ListStateDescriptor, MapStateDescriptor, ReducingStateDescriptor, ValueStateDescriptor
 from snapline.errors import InvalidConfiguration, SnaplineError
 from snapline.window import (
+    ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
     CountTrigger,
     EventTimeSessionWindows,
@@ -20,7 +21,7 @@ from snapline.window import (
     TumblingProcessingTimeWindows,
 )
 
-from .harnesses import at, rows, values_of
+from .harnesses import at, harness_of, rows, values_of
 
 
 class OnTen(Trigger):
@@ -190,6 +191,29 @@ def test_a_clock_that_passes_many_intervals_at_once_fires_each() -> None:
         assert harness.advance_processing_time(at(31)) == [("a", 0, 100, [1])] * 3
         harness.advance_processing_time(at(99))
         assert harness.num_timers() == 0
+
+
+class Endless(ContinuousProcessingTimeTrigger):
+    fired = 0
+
+    def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+        self.fired += 1
+        assert self.fired < 9, "it goes on for ever"
+        return super().on_processing_time(time, window, ctx)
+
+
+def test_at_the_end_of_bounded_rows_timers_are_set_up_to_the_end_of_the_window(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    trigger = ContinuousEventTimeTrigger.of(10)
+    with values_of(lambda stream: stream.window(TumblingEventTimeWindows.of(30)).trigger(trigger)) as harness:
+        assert harness.process_bounded(rows(("a", 1, 3))) == [("a", 0, 30, [1])] * 3
+        assert harness.num_timers() == 0
+    assert caplog.messages == []
+    with harness_of(lambda stream: stream.window(GlobalWindows.create()).trigger(Endless(10)).sum("v")) as harness:
+        assert [row.v for row in harness.process_bounded(rows(("a", 1, 3), ("a", 2, 4)))] == [3]
+    (said,) = caplog.messages
+    assert said.startswith("The trigger Endless sets a timer when another one fires.")
 
 
 @pytest.mark.parametrize("make", [lambda: CountTrigger.of(0), lambda: PurgingTrigger.of(CountTrigger)])  # type: ignore[arg-type]

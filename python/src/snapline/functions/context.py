@@ -110,6 +110,11 @@ class TimerService:
         self._time = time
         self._zone = zone
 
+    @property
+    def _is_bounded(self) -> bool:
+        """Whether the rows are those of a bounded DataFrame, at whose end every timer fires."""
+        return self._time.is_bounded
+
     def current_processing_time(self) -> int:
         """The time of the micro-batch, in ms: the same for all its rows, and again when it is run again.
 

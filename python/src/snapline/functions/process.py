@@ -57,6 +57,8 @@ class KeyedProcessFunction:
     async_timeout: ClassVar[timedelta | None] = None
     #: The name of a function of Snapline's that stands for one of the user's.
     _shown_as: str | None = None
+    #: Whether timers that ``on_timer`` sets come to an end by themselves, so that a bounded DataFrame fires them too.
+    _ends_its_timers: ClassVar[bool] = False
 
     def open(self, ctx: RuntimeContext) -> None:
         """Asks for states and metrics."""

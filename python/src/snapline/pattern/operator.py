@@ -34,6 +34,8 @@ class PatternFunction(KeyedProcessFunction):
     In event time a row waits until the watermark has passed it. In processing time it is taken when it comes.
     """
 
+    _ends_its_timers = True
+
     def __init__(
         self, pattern: Pattern, function: PatternProcessFunction, rows: StructType, *, in_event_time: bool
     ) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 
 from snapline.errors import InternalError
 from snapline.functions.context import EVENT, PROCESSING, Context, RuntimeContext, TimerService
+from snapline.functions.ending_timers import DroppedTimers
 from snapline.functions.metrics import MetricGroup
 from snapline.functions.output_tag import OutputTag
+from snapline.state.cursor import NEVER
 from snapline.state.descriptors import MapStateDescriptor, StateDescriptor
 from snapline.state.types import PICKLED
 from snapline.window.assigner import WindowAssignerContext
@@ -80,10 +82,15 @@ class TriggerCalls(OnMergeContext):
         self._watermark = 0
         self._window: Any = None
         self._merged: Collection[Window] = ()
+        self._is_bounded = False
+        # The time of the timer that fires at the end of a bounded DataFrame; None before that, and in a stream.
+        self._fired: int | None = None
+        self._dropped = DroppedTimers(f"The trigger {type(trigger).__name__}")
 
     def enter(self, watermark: int) -> None:
         """A row or a timer comes at this watermark."""
         self._watermark = watermark
+        self._is_bounded = self._timers.service._is_bounded
 
     def on_element(self, row: Any, timestamp: int | None, window: Window) -> TriggerResult:
         self._window = window
@@ -91,6 +98,8 @@ class TriggerCalls(OnMergeContext):
 
     def on_timer(self, time: int, window: Window, is_event: bool) -> TriggerResult:
         self._window = window
+        if self._is_bounded:
+            self._fired = time
         call = self._trigger.on_event_time if is_event else self._trigger.on_processing_time
         return call(time, window, self)
 
@@ -112,10 +121,20 @@ class TriggerCalls(OnMergeContext):
         return self._metrics
 
     def register_event_time_timer(self, time: int) -> None:
-        self._timers.register(self._window, time, EVENT)
+        self._register(time, EVENT)
 
     def register_processing_time_timer(self, time: int) -> None:
-        self._timers.register(self._window, time, PROCESSING)
+        self._register(time, PROCESSING)
+
+    def _register(self, time: int, domain: int) -> None:
+        """At the end of a bounded DataFrame a timer may set later ones up to the end of its window, and no others.
+
+        There every timer fires, so that a chain without an end would go on for ever.
+        """
+        if self._fired is None or self._fired < time <= self._window.max_timestamp() < NEVER:
+            self._timers.register(self._window, time, domain)
+        elif time != self._fired:
+            self._dropped.tell()
 
     def delete_event_time_timer(self, time: int) -> None:
         self._timers.delete(self._window, time, EVENT)

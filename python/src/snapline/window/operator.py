@@ -44,6 +44,7 @@ class WindowOperator(KeyedProcessFunction):
     """Rows come before the watermark of their micro-batch: they are late by the one before, and timers go by it."""
 
     takes_late_rows = True
+    _ends_its_timers = True
 
     def __init__(self, windowing: Windowing, function: str) -> None:
         self._windowing = windowing

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from snapline.errors import UnsupportedVersion
 from snapline.functions.broadcast import BroadcastContext
-from snapline.functions.context import TimerService
+from snapline.functions.context import TimerService, TimerSink
+from snapline.functions.ending_timers import EndingTimers
 from snapline.functions.process import Mode
 from snapline.functions.time import zone_of
 from snapline.functions.timer_list import TIMER_LIST
@@ -151,10 +152,13 @@ class _Task:
             listed = self._states[-1]
             handle = make_handle(TIMER_LIST, listed.spec, listed.cache, cursor, time, zone)
             self._listed = ListedTimers(self._timers, handle, cursor)
-        timers = (self._listed or self._timers) if kind.is_keyed else NoTimers()
+        self.function: Any = pickle.loads(job.plan.pickle)
+        timers: TimerSink = (self._listed or self._timers) if kind.is_keyed else NoTimers()
+        self._ending: EndingTimers | None = None
+        if time.is_bounded and kind.is_keyed and not self.function._ends_its_timers:
+            timers = self._ending = EndingTimers(timers, self._name)
         service = TimerService(timers, cursor, time, zone)
         context = make_context(kind, cursor, self._keys, self._outputs, service, self._operator.broadcast)
-        self.function: Any = pickle.loads(job.plan.pickle)
         self._open = TaskContext(
             {state.spec.name: state for state in self._states},
             cursor,
@@ -233,6 +237,8 @@ class _Task:
 
     def timers(self, frame: Frame) -> None:
         self._time.move_to(frame.meta.get("now_ms"))
+        if self._ending is not None:
+            self._ending.end()
         meta = frame.meta
         self._begin(frame)
         batch = frame.batch(TIMERS_PART, self._schemas)
