@@ -13,10 +13,12 @@ import io.snapline.spark.SnaplineStateStoreProvider
 /** Stores for tests of the operator, in folders of their own. */
 object OperatorStore {
 
-  def withProvider(key: StructType, encoder: KeyStateEncoderSpec)(body: SnaplineStateStoreProvider => Unit): Unit = {
+  def withProvider(key: StructType, encoder: KeyStateEncoderSpec, run: UUID = UUID.randomUUID())(
+      body: SnaplineStateStoreProvider => Unit
+  ): Unit = {
     val provider = new SnaplineStateStoreProvider
     val configuration = new Configuration
-    configuration.set("sql.streaming.runId", UUID.randomUUID().toString)
+    configuration.set("sql.streaming.runId", run.toString)
     val id = StateStoreId(Files.createTempDirectory("state").toString, 0, 0)
     provider.init(id, key, key, encoder, true, StateStoreConf(new SQLConf), configuration, true, None)
     try body(provider)

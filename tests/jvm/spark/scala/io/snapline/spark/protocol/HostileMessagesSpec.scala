@@ -72,6 +72,8 @@ class HostileMessagesSpec extends AnyFunSuite with BeforeAndAfterAll with Eventu
       HoldersReport("driver", Seq("../run"), Nil),
       BroadcastReport(elsewhere, 0, 1, 0, Seq(("rules", 1L, 1L), ("more", 1L, 1L))),
       BroadcastReport(elsewhere, 0, 1, 1, Nil),
+      FirstRun(elsewhere, 0, 1, 0, 5),
+      FirstRun(run, -1, 1, 0, 5),
       DriverMessage.Read("a", -1, Int.MaxValue),
       DriverMessage.Append("a", "b", Int.MaxValue, new Array[Byte](10)),
       DriverMessage.Append("a", "b", -1, new Array[Byte](10))
@@ -112,6 +114,7 @@ class HostileMessagesSpec extends AnyFunSuite with BeforeAndAfterAll with Eventu
           message match {
             case ack: Acknowledgement if ack.run != query.runId.toString || ack.query != query.id.toString =>
               assert(answer == java.lang.Boolean.FALSE, ack)
+            case asked: FirstRun => assert(answer != java.lang.Boolean.TRUE, asked)
             case _ => ()
           }
           if (message.hashCode % 40 == round) batch()

@@ -26,6 +26,7 @@ class MessageCheckSpec extends AnyFunSuite {
   private val decline = Decline(query, run, 3, store, FailureReason.AsyncFailure, "no room")
   private val held = HoldersReport("driver", Seq(run), Seq(HeldStore(run, store, ref)))
   private val sums = BroadcastReport(run, 0, 7, 1, Seq(("rules", 3L, -1L)))
+  private val first = FirstRun(run, 0, 7, 1, 12)
   private val append = Append("file:/c/state/0/1/7.changelog", uid, 0, Array[Byte](1, 2))
 
   private val sound = Seq(
@@ -36,6 +37,7 @@ class MessageCheckSpec extends AnyFunSuite {
     held,
     HoldersReport("1", Nil, Nil),
     sums,
+    first,
     append,
     Finish("a", uid, 0),
     Abandon("a", uid),
@@ -70,11 +72,15 @@ class MessageCheckSpec extends AnyFunSuite {
     Seq(-1L, Long.MinValue, Long.MaxValue).foreach { number =>
       assert(MessageCheck.refusal(ack.copy(checkpoint = number)).nonEmpty)
       assert(MessageCheck.refusal(ack.copy(store = store.copy(operator = number))).nonEmpty)
+      assert(MessageCheck.refusal(first.copy(operator = number)).nonEmpty)
+      assert(MessageCheck.refusal(first.copy(batch = number)).nonEmpty)
       assert(MessageCheck.refusal(ack.copy(handle = handle.copy(ref = VersionRef(number, uid)))).nonEmpty)
     }
     Seq(-1, Int.MinValue).foreach { number =>
       assert(MessageCheck.refusal(ack.copy(store = store.copy(partition = number))).nonEmpty)
       assert(MessageCheck.refusal(ack.copy(handle = handle.copy(uploadedFiles = number))).nonEmpty)
+      assert(MessageCheck.refusal(first.copy(partition = number)).nonEmpty)
+      assert(MessageCheck.refusal(first.copy(task = number.toLong)).nonEmpty)
       assert(MessageCheck.refusal(append.copy(position = number)).nonEmpty)
       assert(MessageCheck.refusal(Read("a", number, 1)).nonEmpty)
       assert(MessageCheck.refusal(Read("a", 0, number)).nonEmpty)
@@ -107,6 +113,7 @@ class MessageCheckSpec extends AnyFunSuite {
       held.copy(stores = Seq(null)),
       sums.copy(sums = Seq(null)),
       sums.copy(run = null),
+      first.copy(run = null),
       append.copy(bytes = null),
       append.copy(path = null),
       Length(null)

@@ -11,7 +11,7 @@ import io.snapline.checkpoint._
 import io.snapline.checkpoint.coordinator.CheckpointCoordinator
 import io.snapline.checkpoint.history.CheckpointHistory
 import io.snapline.error.StorageFailure
-import io.snapline.spark.protocol.{Alignment, CheckpointFolder, HolderOrder, HoldersReport, TaskBarrier}
+import io.snapline.spark.protocol.{Alignment, CheckpointFolder, FirstRun, HolderOrder, HoldersReport, TaskBarrier}
 
 /** Acts for one query's coordinator: events of Spark and of executors go in, and files are written and deleted for the
   * actions that come out.
@@ -51,6 +51,7 @@ final class CheckpointDriver private[coordinator] (
 
   private val loop: CoordinatorLoop = new CoordinatorLoop(folder.location, acting.prepare(_))
   private val board = new RequestBoard
+  private val firstRuns = new FirstRunBoard
   private val base = new BaseCheckpoint(folder)
   private val requests =
     new CheckpointRequests(loop, outcomes, board, inMemory, settings.retention.properties, base.id)
@@ -294,6 +295,9 @@ final class CheckpointDriver private[coordinator] (
   }
 
   private[spark] def isRunning(run: String): Boolean = loop.synchronized(this.run.exists(_.toString == run))
+
+  /** Whether the task is one of this query's run, and the first to run its partition in the micro-batch. */
+  private[spark] def isFirst(asked: FirstRun): Boolean = isRunning(asked.run) && firstRuns.isFirst(asked)
 
   /** The orders for the executor that reports. */
   private[spark] def held(report: HoldersReport): Seq[HolderOrder] = loop.synchronized {

@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.streaming.snapline.SessionInternals
 import io.snapline.checkpoint._
 import io.snapline.checkpoint.history.CheckpointHistory
 import io.snapline.error.InvalidConfiguration
-import io.snapline.spark.protocol.{CheckpointFolder, HolderOrder, HoldersReport, TaskBarrier}
+import io.snapline.spark.protocol.{CheckpointFolder, FirstRun, HolderOrder, HoldersReport, TaskBarrier}
 import io.snapline.spark.provider.{BackendSettings, ProviderSettings, StartCheck}
 
 /** The coordinators of this driver, one for each query that was started with one. Any thread. */
@@ -177,6 +177,9 @@ object Checkpointing {
     val all = drivers.values.asScala.toSeq
     all.flatMap(_.held(report)) ++ report.runs.filterNot(run => all.exists(_.isRunning(run))).map(HolderOrder.Forget)
   }
+
+  /** Whether a task is the first to run its partition in a micro-batch. No task of an unknown query is. */
+  private[spark] def isFirst(asked: FirstRun): Boolean = drivers.values.asScala.exists(_.isFirst(asked))
 
   private[spark] def declined(decline: Decline): Unit = drivers.values.asScala.foreach(_.declined(decline))
 }

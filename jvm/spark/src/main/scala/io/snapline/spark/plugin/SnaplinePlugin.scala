@@ -15,7 +15,7 @@ import io.snapline.spark.coordinator.{
   DriverMemory,
   LiveExecutors
 }
-import io.snapline.spark.protocol.{BroadcastReport, DriverMessage, ExecutorLink, HoldersReport, MessageCheck}
+import io.snapline.spark.protocol.{BroadcastReport, DriverMessage, ExecutorLink, FirstRun, HoldersReport, MessageCheck}
 import io.snapline.spark.provider.OpenStates
 import io.snapline.spark.settings.SparkLineCheck
 import io.snapline.spark.ui.CheckpointsUi
@@ -42,13 +42,13 @@ class SnaplinePlugin extends SparkPlugin {
     override def registerMetrics(appId: String, plugin: PluginContext): Unit =
       new CheckpointMetrics(() => Checkpointing.histories, () => memory.used).register(plugin.metricRegistry())
 
-    /** On Spark's one dispatcher thread: whatever takes time is put off. Answers whether the store may build its next
-      * snapshot on this one.
+    /** On Spark's one dispatcher thread: whatever takes time is put off. Answers an acknowledgement with whether the
+      * store may build its next snapshot on this one.
       */
     override def receive(message: AnyRef): AnyRef = MessageCheck.refusal(message) match {
       case Some(what) =>
         log.warn(s"A message is refused that no executor of this version sends: its $what is not what it may be.")
-        // A request for bytes or a comparison takes a text as the reason why there are none.
+        // Every other request takes a text as the reason why it has no answer.
         if (message.isInstanceOf[Acknowledgement]) java.lang.Boolean.FALSE else s"the driver refuses the message: $what"
       case None => answer(message)
     }
@@ -61,6 +61,7 @@ class SnaplinePlugin extends SparkPlugin {
       case report: HoldersReport => Checkpointing.held(report).map(_.text).toArray
       case asked: DriverMessage => memory.answer(asked)
       case report: BroadcastReport => broadcasts.take(report)
+      case asked: FirstRun => Boolean.box(Checkpointing.isFirst(asked))
       case other => throw new InternalError(s"$other passed the check of messages.")
     }
 

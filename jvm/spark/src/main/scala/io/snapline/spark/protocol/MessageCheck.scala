@@ -46,6 +46,12 @@ private[spark] object MessageCheck {
       checkNumber(report.partition.toLong, MostStores, "partition")
       need(report.sums.lengthCompare(MostRuns) <= 0, "number of states")
       report.sums.foreach(sum => checkText(sum._1, LongestName, "state"))
+    case asked: FirstRun =>
+      checkUuid(asked.run, "run")
+      checkNumber(asked.operator, MostStores, "operator")
+      checkNumber(asked.batch, MostVersions, "batch")
+      checkNumber(asked.partition.toLong, MostStores, "partition")
+      checkNumber(asked.task, Long.MaxValue, "task")
     case Append(path, writer, position, bytes) =>
       checkText(path, LongestPath, "path")
       checkText(writer, LongestName, "writer")

@@ -1,7 +1,5 @@
 package io.snapline.spark.operator.channel
 
-import java.util.concurrent.ConcurrentHashMap
-
 import org.apache.hadoop.fs.Path
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.streaming.state.StateStore
@@ -10,18 +8,12 @@ import org.slf4j.LoggerFactory
 
 import io.snapline.checkpoint.CoordinatorSettings
 import io.snapline.error.StateTooLarge
-import io.snapline.spark.protocol.{Alignment, CheckpointFolder, ChannelLimits, TaskBarrier}
+import io.snapline.spark.protocol.{Alignment, ChannelLimits, CheckpointFolder, FirstRun, FirstRuns, TaskBarrier}
 import io.snapline.spark.provider.SnaplineStateStore
 
 /** A task's way to cut its micro-batch, where there is no time for rows, as the driver has decided. */
 object TaskCuts {
   private val log = LoggerFactory.getLogger(getClass)
-
-  /** The newest batch each partition has begun in this process: a batch that foreachBatch goes through twice is cut
-    * once.
-    */
-  private val begun = new ConcurrentHashMap[(String, Long, Int), java.lang.Long]
-  private val ManyPartitions = 100000
 
   /** As the Python package names them. */
   private val Limits = s"${CoordinatorSettings.Prefix}unaligned."
@@ -47,7 +39,9 @@ object TaskCuts {
         case Alignment.Aligned => Cuts.Never
         case Alignment.Repeated(committed) => Cuts.repeated(records(own, batch), committed, batch)
         case Alignment.Unaligned(budgetMs, limits) =>
-          val isFirst = isFirstRun(run.toString, own, batch)
+          // Every attempt asks: one of them is the first to get so far, and no run after it may be cut elsewhere.
+          val asked = FirstRun(run.toString, own.id.operatorId, batch, own.id.partitionId, task.taskAttemptId())
+          val isFirst = FirstRuns.isFirst(asked)
           if (!isFirst || task.attemptNumber() > 0 || task.stageAttemptNumber() > 0) {
             Cuts.repeated(records(own, batch), committed = false, batch)
           } else if (isFull(waiting, own, limits)) Cuts.Never
@@ -70,12 +64,6 @@ object TaskCuts {
     val root = new Path(store.id.checkpointRootLocation).getParent
     val storage = CheckpointFolder.cutStorage(root, store.configuration)
     new CutRecords(storage, batch, store.id.operatorId, store.id.partitionId)
-  }
-
-  private def isFirstRun(run: String, store: SnaplineStateStore, batch: Long): Boolean = {
-    if (begun.size > ManyPartitions) begun.clear()
-    val before = begun.put((run, store.id.operatorId, store.id.partitionId), Long.box(batch))
-    before == null || before < batch
   }
 
   /** Rows that wait are read by every batch that does not get to them, and nothing else slows the source down. */
