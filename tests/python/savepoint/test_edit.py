@@ -84,7 +84,9 @@ def test_what_does_not_fit_is_refused(spark: SparkSession, work: Path, tmp_path:
         "a list with null in it": seen.withColumn("value", F.concat("value", F.array(F.lit(None)))),
         "a list without elements": seen.withColumn("value", F.filter("value", lambda each: F.lit(False))),
     }
-    for (text, table), state in [*((each, "total") for each in wrong.items()), *((each, "seen") for each in wrong_lists.items())]:
+    tables = [(text, table, "total") for text, table in wrong.items()]
+    tables += [(text, table, "seen") for text, table in wrong_lists.items()]
+    for text, table, state in tables:
         with pytest.raises(IncompatibleState, match=text):
             write_savepoint(str(work / "savepoint"), str(tmp_path / "to"), {(0, state): table}, session=spark)
         assert not (tmp_path / "to").exists()

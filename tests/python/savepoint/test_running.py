@@ -77,7 +77,9 @@ def test_stops_with_all_it_has_done_and_goes_on(spark: SparkSession, tmp_path: P
     assert len(list((tmp_path / "two-output").iterdir())) == 4
 
 
-def test_a_query_that_another_driver_has_taken_over_leaves_the_folder_to_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_query_that_another_driver_has_taken_over_leaves_the_folder_to_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     query = StatefulQuery(spark, tmp_path, "aggregation")
     query.add_input(range(2))
     running = snapline.start(writer(query, "one"), RARELY)
@@ -86,7 +88,8 @@ def test_a_query_that_another_driver_has_taken_over_leaves_the_folder_to_it(spar
     claim.write_text("{}")
     with pytest.raises(QueryTakenOver):
         running.stop_with_savepoint(str(tmp_path / "savepoint"))
-    assert claim.exists() and not (tmp_path / "savepoint").exists()
+    assert claim.exists()
+    assert not (tmp_path / "savepoint").exists()
 
 
 def test_a_stop_ends_the_batch_that_is_run_for_a_savepoint(spark: SparkSession, tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ def _check_same(sink: TransactionalSink, partition: SinkPartition, now: Marker) 
 
 def _differs(partition: SinkPartition, there: Marker | None, now: Marker) -> FunctionNotDeterministic:
     return FunctionNotDeterministic(
-        f"partition {partition.partition} of the sink {partition.sink} has {there}, and the batch was now made as {now}.",
+        f"partition {partition.partition} of the sink {partition.sink} has {there}, and the batch was now made as "
+        f"{now}.",
         "make the query give the same rows for the same input.",
     )

@@ -69,12 +69,10 @@ def begin_batch(session: SparkSession, sink: TransactionalSink, batch: SinkBatch
         notes = PartitionNotes(files, batch.name)
         before = notes.begun_with(batch.number)
         if before != {batch.partitions}:
-            if before:
-                at_most = max(before)
-            else:
-                at_most = batch.partitions if read_restored(files) is not None else 0
+            # With a savepoint, nothing is noted of the batch before the first one here.
+            begins = not before and read_restored(files) is not None
             if may_be_there:
-                _refuse_torn(session, sink, batch, at_most)
+                _refuse_torn(session, sink, batch, batch.partitions if begins else max(before, default=0))
             notes.add(batch.number, batch.partitions)
     _begun[batch.sink] = batch
     return may_be_there
