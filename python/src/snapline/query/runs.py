@@ -241,9 +241,8 @@ class Runs:
                     )
 
     def stop(self) -> None:
-        """For good, and from any thread: a :meth:`begin` under way fails with what it runs again, and so does a batch
-        that is run to its end, also by the :meth:`again` of this one. A query that :meth:`begin` has given back goes
-        on."""
+        """For good, and from any thread: a :meth:`begin` under way fails with what it runs again. So does a batch that
+        is run to its end, by :meth:`again` of this one too. A query that :meth:`begin` has given back goes on."""
         self._replay.stop()
         for under_way in (self._once, self._next):
             if under_way is not None:

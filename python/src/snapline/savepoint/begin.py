@@ -43,7 +43,7 @@ def begin_from(
         path: where the writer's sink writes to, if ``start`` was told.
         settings: those of the query alone.
 
-    Raises: as :func:`restore_savepoint`. Of a savepoint that was restored before, nothing is needed.
+    Raises: as :func:`restore_savepoint`. A savepoint that was restored before need not be there any more.
     """
     session = session_with(writer._df.sparkSession, settings)
     files = HadoopFiles(session, location)

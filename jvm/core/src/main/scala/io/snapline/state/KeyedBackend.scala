@@ -47,7 +47,7 @@ trait KeyedBackend extends AutoCloseable {
     */
   def isSound: Boolean = true
 
-  /** Closes cursors that nobody has read to their end. Whoever read them has ended. */
+  /** Closes cursors that nobody has read to their end. The caller's own use of the state has not begun. */
   def closeScans(): Unit = ()
 
   /** Any thread. */

@@ -278,7 +278,7 @@ final class CheckpointDriver private[coordinator] (
     base.id.filter(restored => found.exists(_.id == restored)).foreach { restored =>
       found.filter(_.isAbandonedBy(restored)).foreach(c => loop.enqueue(coordinator.disposed(c.id)))
     }
-    // Those that the run before could not delete.
+    // The run before may not have been able to delete some.
     board.found(found.map(_.id).toSet)
     loop.enqueue(requests.discardUnneeded(coordinator))
   }
