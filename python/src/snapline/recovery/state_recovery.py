@@ -15,6 +15,7 @@ from snapline.folder.operator_metadata import prune_operator_metadata
 from snapline.java_api import translate
 from snapline.plan.plan_checks import find_obstacles, keeps_state, warn_of
 from snapline.recovery.choice import CheckpointChoice
+from snapline.recovery.damaged_load import damaged_load
 from snapline.recovery.recovery import Recovery
 from snapline.recovery.replay import BatchReplay
 from snapline.recovery.report import RecoveryReport
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 STATE_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 # Spark's folder of an operator's state; there from the first batch of a query that keeps some.
 _STATE = "state"
-_DAMAGED = f"[{CheckpointDamaged.code}]"
 
 _log = logging.getLogger(__name__)
 
@@ -104,29 +104,32 @@ class StateRecovery:
 
     def set_aside(self, failure: Exception) -> bool:
         """Takes what this run went on from out of the choice, if it failed for its damage: the changelogs after its
-        checkpoint, or the checkpoint."""
-        damage = _damage(failure)
-        if damage is None or self._restored is None or self._restored.id not in self._choice.numbers():
+        checkpoint, or the checkpoint. Damage of anything else is a failure like others."""
+        load, restored = damaged_load(failure, self._files.location), self._restored
+        if load is None or restored is None or load.version != restored.batch + 1:
+            return False
+        if restored.id not in self._choice.numbers():
             return False
         if self._extended is not None:
             self._changes.discard(self._extended)
             return True
-        self._choice.set_aside(self._restored.id, damage[:500])
+        self._choice.set_aside(restored.id, load.text[:500])
         return True
 
     def _recover_from_newest(self) -> RecoveryReport | None:
         base = durable_before(self._files)
         while True:
             newest = self._begun() or self._choice.newest(base.batch, self._prefer_checkpoint)
+            ref = base if newest is None else self._beginning(newest)
             try:
-                return self._recover(base if newest is None else self._beginning(newest))
+                return self._recover(ref)
             except Exception as e:
-                damage = _damage(e)
-                if damage is None or isinstance(e, CheckpointDamaged):
+                load = damaged_load(e, self._files.location)
+                if load is None or load.version != ref.batch + 1:
                     raise
                 if not self.set_aside(e):
                     raise CheckpointDamaged(
-                        f"{self._files.location} has no checkpoint whose state loads: {damage}",
+                        f"{self._files.location} has no checkpoint whose state loads: {load.text}",
                         "restore the folder from a backup, or begin a new checkpoint folder.",
                     ) from e
 
@@ -214,9 +217,3 @@ class StateRecovery:
         stores = sum(1 for _ in checkpoint.handles())
         twice = sum(rows for batch, rows in self._replay.rows.items() if batch <= checkpoint.newest_batch)
         return RecoveryReport(ref.id, ref.batch, replayed, stores, checkpoint.ahead, twice)
-
-
-def _damage(failure: Exception) -> str | None:
-    """The text about damage in a failure. Spark wraps the error of a task: the message has the outermost text only."""
-    trace = getattr(failure, "_stackTrace", None) or ""
-    return next((line.strip() for line in f"{failure}\n{trace}".splitlines() if _DAMAGED in line), None)

@@ -82,6 +82,7 @@ private[snapline] final class StateRestore(
       ).fold("no older version loads; restore the folder from a backup or start with a new checkpoint.") { sound =>
         s"version $sound is the newest that loads: keep a copy, remove commits/ above ${sound - 1} and offsets/ above $sound, and restart: batch $sound is run again as it was. A sink that passes over batches it has (files, Delta) must forget those first, or their rows are lost: docs/operations.md, going back to an older version."
       }
+      // The Python package finds the damaged checkpoint by this text (recovery/damaged_load.py).
       throw new CheckpointDamaged(
         s"Version $version of the state in ${storage.location} is damaged: ${failures.map(_.found).mkString(" ")}",
         advice,

@@ -1,0 +1,124 @@
+"""The state that a start goes on from, and what a failure of its run does to that choice. Without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from snapline.folder.interval_mark import INTERVAL_MARK
+from snapline.query import Recovery
+from snapline.recovery.state_recovery import StateRecovery
+
+from ..folder.fakes import FakeFiles, FakeSpark
+from ..folder.test_metadata import add
+
+STORE = "memory:/checkpoint/state/0/1"
+
+
+def damage(version: int, store: str = STORE) -> RuntimeError:
+    return RuntimeError(f"[SNAPLINE-DAMAGED] Version {version} of the state in {store} is damaged: it is cut. Do: x.")
+
+
+class Query:
+    """Committed up to batch 5, with batch 6 planned, and with checkpoints 3, 4 and 5 of the batches 1, 3 and 4.
+
+    Attributes:
+        fails: called before a batch is replayed.
+        restored: the checkpoint that each recovery has named to the driver.
+    """
+
+    def __init__(self) -> None:
+        self.files = FakeFiles()
+        self.spark = FakeSpark(self.files, 1)
+        self.spark.write_logs(5, 6)
+        for number, batch in [(3, 1), (4, 3), (5, 4)]:
+            add(self.files, self.spark, number, batch)
+        self.files.put(INTERVAL_MARK, b"-1")
+        self.recovery = Recovery(self.files)
+        self.fails: Callable[[int], None] = lambda batch: None
+        self.restored: list[int] = []
+        self.rows: dict[int, int] = {}
+
+    def start(self) -> StateRecovery:
+        """A process that has begun; the fakes of writer, sink, driver and replay are this."""
+        fakes: Any = self
+        files: Any = self.files
+        return StateRecovery(fakes, files, fakes, fakes, self.recovery, fakes, prefer_checkpoint=False)
+
+    def has(self, batch: int) -> bool:
+        return False
+
+    def restoreFrom(self, number: int) -> None:  # the driver's name
+        self.restored.append(number)
+
+    def leaveAfter(self, number: int) -> None:  # the driver's name
+        pass
+
+    @contextmanager
+    def recovering(self) -> Iterator[None]:
+        yield
+
+    def __call__(self, batch: int) -> None:
+        self.fails(batch)
+        self.spark.run_batch(batch)
+
+    @property
+    def checkpoints(self) -> list[int]:
+        return [number for number in (3, 4, 5) if f"snapline/chk-{number}/_metadata" in self.files.files]
+
+
+def test_a_checkpoint_that_does_not_load_is_quarantined() -> None:
+    query = Query()
+
+    def fails(batch: int) -> None:
+        if query.restored == [5]:
+            raise damage(5)
+
+    query.fails = fails
+    report = query.start().run()
+    assert report is not None
+    assert (report.checkpoint, query.restored, query.checkpoints) == (4, [5, 4], [3, 4])
+    assert query.spark.runs == [4, 5, 6]
+
+
+def test_one_is_quarantined_too_where_the_query_itself_loads_it() -> None:
+    query = Query()
+    state = query.start()
+    state.run()
+    assert state.set_aside(damage(5))
+    assert query.checkpoints == [3, 4]
+    # It is out of the way already.
+    assert not state.set_aside(damage(5))
+
+
+OTHERS = {
+    "another folder's state": damage(5, "memory:/other/state/0/1"),
+    "the note of a cut": RuntimeError("[SNAPLINE-DAMAGED] memory:/checkpoint/snapline/cuts/5/0-1: cut. Do: x."),
+    "a state that the run has made": damage(8),
+}
+
+
+@pytest.mark.parametrize("failure", OTHERS.values(), ids=OTHERS)
+def test_other_damage_leaves_the_checkpoints(failure: RuntimeError) -> None:
+    query = Query()
+    state = query.start()
+    state.run()
+    assert not state.set_aside(failure)
+    assert query.checkpoints == [3, 4, 5]
+
+
+@pytest.mark.parametrize("name", ["another folder's state", "the note of a cut"])
+def test_other_damage_fails_a_replay(name: str) -> None:
+    query = Query()
+
+    def fails(batch: int) -> None:
+        raise OTHERS[name]
+
+    query.fails = fails
+    with pytest.raises(RuntimeError) as failed:
+        query.start().run()
+    assert failed.value is OTHERS[name]
+    assert (query.restored, query.checkpoints) == ([5], [3, 4, 5])
