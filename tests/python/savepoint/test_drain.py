@@ -14,7 +14,12 @@ from pyspark.sql import functions as F
 import snapline
 from snapline import CheckpointConfig
 from snapline.errors import IncompatibleState, InvalidConfiguration
-from snapline.savepoint import read_state, restore_savepoint
+from snapline.folder.end_of_time import END_OF_TIME_MS
+from snapline.folder.unaligned import plan_batch_without_data
+from snapline.query import HadoopFiles
+from snapline.query.runs import Runs
+from snapline.recovery.replay import BatchReplay
+from snapline.savepoint import create_savepoint, read_state, restore_savepoint
 
 from .queries import StatefulQuery, keyed, sessions
 
@@ -31,14 +36,19 @@ def windows(rows: DataFrame) -> DataFrame:
 class Drained:
     """A query over two batches, drained; ``output`` is what the sink has by then."""
 
-    def __init__(self, session: SparkSession, work: Path, plan: Any, config: CheckpointConfig) -> None:
+    def __init__(
+        self, session: SparkSession, work: Path, plan: Any, config: CheckpointConfig, *, dies: bool = False
+    ) -> None:
         self.query, self.plan, self.work = StatefulQuery(session, work, "aggregation"), plan, work
         self.query.add_input(range(2))
         self.output: list[Any] = []
         running = snapline.start(self.writer("one"), config)
         running.processAllAvailable()
         self.before = len(self.output)
-        self.metadata = running.stop_with_savepoint(str(work / "savepoint"), drain=True)
+        try:
+            self.metadata = running.stop_with_savepoint(str(work / "savepoint"), drain=True)
+        except SystemExit:
+            assert dies
         assert not running.isActive
 
     def writer(self, checkpoint: str) -> Any:
@@ -49,8 +59,9 @@ class Drained:
         return writer.option("checkpointLocation", str(self.work / checkpoint))
 
     def whole(self, session: SparkSession) -> list[Any]:
-        """What the plan makes of all rows at once."""
-        rows = session.read.schema("t long, k long, v long, name string").json(str(self.work / "input"))
+        """What the plan makes of all rows of its two batches at once."""
+        files = [str(self.work / "input" / f"{batch:03}.json") for batch in range(2)]
+        rows = session.read.schema("t long, k long, v long, name string").json(files)
         table = self.plan(rows.withColumn("t", F.timestamp_seconds("t")))
         return [row.asDict(recursive=True) for row in table.collect()]
 
@@ -86,6 +97,59 @@ def test_a_drained_query_does_not_go_on(spark: SparkSession, tmp_path: Path) -> 
     with pytest.raises(IncompatibleState, match="was drained"):
         snapline.start(drained.writer("two"), from_savepoint=str(tmp_path / "savepoint"))
     assert not (tmp_path / "two").exists()
+
+
+def start_fails_as_drained(drained: Drained, config: CheckpointConfig) -> None:
+    """More than once, and without another row in the sink."""
+    for _ in range(2):
+        with pytest.raises(InvalidConfiguration, match="was drained"):
+            snapline.start(drained.writer("one"), config)
+    assert not (drained.work / "one" / "snapline" / "replay" / "journal").exists()
+
+
+@pytest.mark.parametrize("config", [CheckpointConfig(), RARELY], ids=["every batch", "interval"])
+def test_a_drain_that_was_cut_short_is_ended_by_the_next_start(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: CheckpointConfig
+) -> None:
+    """Its last batch was planned, and the process was gone."""
+
+    def planned_only(runs: Runs) -> None:
+        plan_batch_without_data(HadoopFiles(spark, runs.location), END_OF_TIME_MS)
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Runs, "end_event_time", planned_only)
+        drained = Drained(spark, tmp_path, windows, config, dies=True)
+    assert len(drained.output) == drained.before
+    drained.query.add_input(range(2, 3))
+    expected = drained.whole(spark)
+    start_fails_as_drained(drained, config)
+    assert sorted(map(repr, drained.output)) == sorted(map(repr, expected))
+
+
+def test_so_is_one_that_was_cut_short_in_the_replay_behind_it(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catch_up = Runs.catch_up
+
+    def killed(replay: BatchReplay, batch: int) -> None:
+        raise SystemExit
+
+    def dies(runs: Runs) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(BatchReplay, "__call__", killed)
+            catch_up(runs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Runs, "catch_up", dies)
+        drained = Drained(spark, tmp_path, windows, RARELY, dies=True)
+    assert (tmp_path / "one" / "snapline" / "replay" / "journal").exists()
+    expected = drained.whole(spark)
+    start_fails_as_drained(drained, RARELY)
+    assert sorted(map(repr, drained.output)) == sorted(map(repr, expected))
+    # The savepoint that it was to take.
+    newest = max(int(path.name) for path in (tmp_path / "one" / "commits").glob("[0-9]*"))
+    assert create_savepoint(spark, str(tmp_path / "one"), str(tmp_path / "late")).batch == newest
 
 
 def test_a_savepoint_without_drain_leaves_windows_open(spark: SparkSession, tmp_path: Path) -> None:

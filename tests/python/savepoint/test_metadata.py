@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from snapline.errors import CheckpointDamaged, NotACheckpoint, UnsupportedVersion
+from snapline.errors import CheckpointDamaged, IncompatibleState, NotACheckpoint, UnsupportedVersion
+from snapline.folder.end_of_time import END_OF_TIME_MS
 from snapline.query import LocalFiles
 from snapline.savepoint.layout import OperatorLayout, StateKey, parse_operator
 from snapline.savepoint.metadata import (
@@ -17,6 +18,7 @@ from snapline.savepoint.metadata import (
     parse_savepoint,
     read_savepoint,
 )
+from snapline.savepoint.restore import check_not_drained
 
 OFFSETS = 'v1\n{"batchWatermarkMs":5,"conf":{"spark.sql.shuffle.partitions":"4"}}\n{"logOffset":3}'
 
@@ -53,6 +55,22 @@ def test_comes_back_as_it_was() -> None:
     assert parse_savepoint(sample().to_bytes(), "here") == sample()
     assert sample().parallelism == 4
     assert sample().commit_entry.watermark_ms == 7
+
+
+def at_watermarks(commit: int, planned: int | None) -> SavepointMetadata:
+    return dataclasses.replace(
+        sample(),
+        commit=f'v1\n{{"nextBatchWatermarkMs":{commit}}}',
+        planned=None if planned is None else f'v1\n{{"batchWatermarkMs":{planned},"conf":{{}}}}\n{{"logOffset":3}}',
+    )
+
+
+def test_one_of_a_query_that_was_drained_or_was_about_to_be_is_not_restored() -> None:
+    for commit, planned in [(7, None), (7, 7), (7, END_OF_TIME_MS - 1)]:
+        check_not_drained(at_watermarks(commit, planned), "file:/savepoint")
+    for commit, planned in [(7, END_OF_TIME_MS), (END_OF_TIME_MS, None)]:
+        with pytest.raises(IncompatibleState, match="file:/savepoint is of a query that was drained"):
+            check_not_drained(at_watermarks(commit, planned), "file:/savepoint")
 
 
 def native_sample() -> SavepointMetadata:

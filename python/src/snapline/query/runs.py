@@ -211,6 +211,17 @@ class Runs:
         plan_batch_without_data(self._files, END_OF_TIME_MS)
         self.drain()
 
+    def finish_drain(self) -> None:
+        """Runs the batch at the end of event time to its end, into the sink, where :meth:`end_event_time` was cut
+        short, and makes its state durable. No query runs, before or after.
+
+        Raises: as :meth:`begin`.
+        """
+        # A recovery that was cut short hides what is planned.
+        self.catch_up()
+        self.drain()
+        self.catch_up()
+
     def recover(self, restore: int | None = None) -> None:
         """Brings the state in storage to the newest batch that was committed, if it is behind.
 

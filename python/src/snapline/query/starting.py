@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from snapline.errors import InvalidConfiguration
-from snapline.folder.end_of_time import was_drained
+from snapline.errors import InvalidConfiguration, hide_passwords
+from snapline.folder.end_of_time import is_draining, was_drained
 from snapline.folder.hadoop_files import HadoopFiles
 from snapline.java_api import is_connect
 from snapline.plan.logical_plan import WriterSettings
@@ -167,12 +167,18 @@ def start(
             "give from_savepoint= too.",
         )
     files = HadoopFiles(session, location)
-    if was_drained(files):
-        raise InvalidConfiguration(
-            f"the query on {location} was drained: its event time is at its end, and every row would be late.",
-            "begin a new checkpoint folder.",
-        )
+    # A batch at the end of event time that is only planned would be run, and the query go on with every row late.
+    is_cut_short = is_draining(files)
+    if was_drained(files) and not is_cut_short:
+        raise _drained(location)
     runs = Runs(writer, config, files, location, path, table, settings=settings, parent=session)
+    if is_cut_short:
+        _log.warning("The drain of the query on %s was cut short, and is ended now.", hide_passwords(location))
+        try:
+            runs.finish_drain()
+        finally:
+            runs.driver.end("SUSPENDED")
+        raise _drained(location)
     return SupervisedQuery.started(runs, restart or NoRestart(), restore, listeners)
 
 
@@ -211,6 +217,13 @@ def find_location(options: Mapping[str, str], directory: str | os.PathLike[str] 
             f'choose another, or set a folder: writer.option("{LOCATION}", "…").',
         )
     return f"{parent.rstrip('/')}/{name}"
+
+
+def _drained(location: str) -> InvalidConfiguration:
+    return InvalidConfiguration(
+        f"the query on {location} was drained: its event time is at its end, and every row would be late.",
+        "begin a new checkpoint folder.",
+    )
 
 
 def _session_settings(session: object) -> dict[str, str]:

@@ -94,6 +94,11 @@ class SavepointMetadata:
         return parse_entry(self.batch, self.commit.encode(), METADATA)
 
     @property
+    def planned_entry(self) -> LogEntry | None:
+        """The offsets of the batch after it, if that was planned."""
+        return None if self.planned is None else parse_entry(self.batch + 1, self.planned.encode(), METADATA)
+
+    @property
     def parallelism(self) -> int:
         """Over how many partitions the query spread its state."""
         return int(self.offset_entry.metadata["conf"]["spark.sql.shuffle.partitions"])

@@ -151,11 +151,7 @@ def begin_checkpoint(
             f"the query {metadata.query} is running, and two of one id stop each other.",
             "stop it first, or restore a clone (without --keep-query-id).",
         )
-    if is_drained(metadata.commit_entry):
-        raise IncompatibleState(
-            f"the savepoint {source.location} is of a query that was drained: every row would be late.",
-            "read it as tables; to go on, take a savepoint that is not drained.",
-        )
+    check_not_drained(metadata, source.location)
     is_native = metadata.format == NATIVE
     if provider != SNAPLINE:
         check_export(metadata, restored, provider)
@@ -212,6 +208,19 @@ def begin_checkpoint(
     query = metadata.query if keep_query_id else str(uuid.uuid4())
     target.delete(_QUERY)
     target.write_new(_QUERY, json.dumps({"id": query}, separators=(",", ":")).encode())
+
+
+def check_not_drained(metadata: SavepointMetadata, location: str) -> None:
+    """
+    Raises:
+        IncompatibleState: the savepoint is of a query that was drained, or that was to run the last batch of a drain.
+    """
+    planned = metadata.planned_entry
+    if is_drained(metadata.commit_entry) or (planned is not None and is_drained(planned)):
+        raise IncompatibleState(
+            f"the savepoint {location} is of a query that was drained: every row would be late.",
+            "read it as tables; to go on, take a savepoint that is not drained.",
+        )
 
 
 def _tables(session: SparkSession, source: Files, operator: RestoredOperator) -> dict[str, list[DataFrame]]:
