@@ -240,6 +240,24 @@ def test_tells_of_what_has_begun() -> None:
     assert spark.runs == [3, 4, 5, 6]
 
 
+def test_one_that_is_rewound_begins_with_its_checkpoint_wherever_it_was() -> None:
+    files, spark, _ = make(drop=7)
+    Recovery(files).run(CheckpointRef(7, 2), spark.run_batch)
+    for fuse in range(files.steps):
+        files, spark, before = make(drop=7)
+        files.fuse = fuse
+        with contextlib.suppress(Crash):
+            Recovery(files).run(CheckpointRef(7, 2), spark.run_batch)
+        files.fuse = None
+        pending = Recovery(files).pending()
+        Recovery(files).rewind()
+        assert Recovery(files).pending() == pending
+        spark.runs.clear()
+        Recovery(files).run(CheckpointRef(7, 2), spark.run_batch)
+        assert spark.runs == [3, 4, 5, 6]
+        check_ended(files, spark, before, 2)
+
+
 @pytest.mark.parametrize("lost", ["offsets/2", "offsets/4", "commits/2", "commits/4"])
 def test_lost_entries_are_refused_before_anything_moves(lost: str) -> None:
     files, spark, _ = make()

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from snapline.errors import IncompatibleState, StateNotFound, StorageFailure
 from snapline.folder.interval_mark import INTERVAL_MARK
-from snapline.query import Recovery
+from snapline.query import CheckpointRef, Recovery
+from snapline.recovery.replay import ReplayStopped
 from snapline.recovery.state_recovery import StateRecovery
 
 from ..folder.fakes import FakeFiles, FakeSpark
@@ -20,6 +22,10 @@ STORE = "memory:/checkpoint/state/0/1"
 
 def damage(version: int, store: str = STORE) -> RuntimeError:
     return RuntimeError(f"[SNAPLINE-DAMAGED] Version {version} of the state in {store} is damaged: it is cut. Do: x.")
+
+
+class Killed(BaseException):
+    """The process is gone."""
 
 
 class Query:
@@ -40,6 +46,7 @@ class Query:
         self.recovery = Recovery(self.files)
         self.fails: Callable[[int], None] = lambda batch: None
         self.restored: list[int] = []
+        self.is_taken_over = False
         self.rows: dict[int, int] = {}
 
     def start(self) -> StateRecovery:
@@ -56,6 +63,9 @@ class Query:
 
     def leaveAfter(self, number: int) -> None:  # the driver's name
         pass
+
+    def isTakenOver(self) -> bool:  # the driver's name
+        return self.is_taken_over
 
     @contextmanager
     def recovering(self) -> Iterator[None]:
@@ -122,3 +132,63 @@ def test_other_damage_fails_a_replay(name: str) -> None:
         query.start().run()
     assert failed.value is OTHERS[name]
     assert (query.restored, query.checkpoints) == ([5], [3, 4, 5])
+
+
+def failing_at(batch: int, failure: BaseException) -> Callable[[int], None]:
+    def fails(number: int) -> None:
+        if number == batch:
+            raise failure
+
+    return fails
+
+
+def start_twice(query: Query, failure: BaseException, chosen: CheckpointRef | None = None) -> None:
+    """It fails at batch 6, and then its program is another one."""
+    query.fails = failing_at(6, failure)
+    with pytest.raises(type(failure)):
+        query.start().run(chosen)
+    query.fails = lambda batch: None
+    query.start().run()
+
+
+def name_of(failure: BaseException) -> str:
+    return type(failure).__name__
+
+
+FAILING = [RuntimeError("the function"), IncompatibleState("its commit differs.", "start it as it was.")]
+
+
+@pytest.mark.parametrize("failure", FAILING, ids=name_of)
+def test_a_replay_that_has_failed_begins_anew(failure: Exception) -> None:
+    """The next start may be of the program before, and batch 5 was replayed by this one."""
+    query = Query()
+    start_twice(query, failure)
+    assert query.spark.runs == [5, 5, 6]
+
+
+def test_it_begins_with_the_checkpoint_that_was_chosen_by_hand() -> None:
+    query = Query()
+    start_twice(query, RuntimeError("the function"), CheckpointRef(3, 1))
+    assert (query.restored, query.spark.runs) == ([3, 3], [2, 3, 4, 5, 2, 3, 4, 5, 6])
+
+
+KEEPING = [
+    ReplayStopped("batch 6 was being run again."),
+    StateNotFound("its input is gone.", "bring it back."),
+    StorageFailure("the disk is full.", "make room."),
+    Killed(),
+]
+
+
+@pytest.mark.parametrize("failure", KEEPING, ids=name_of)
+def test_a_replay_that_was_only_cut_short_goes_on(failure: BaseException) -> None:
+    query = Query()
+    start_twice(query, failure, CheckpointRef(3, 1))
+    assert (query.restored, query.spark.runs) == ([3, 3], [2, 3, 4, 5, 6])
+
+
+def test_a_recovery_of_another_driver_is_left_alone() -> None:
+    query = Query()
+    query.is_taken_over = True
+    start_twice(query, RuntimeError("stopped"))
+    assert query.spark.runs == [5, 6]

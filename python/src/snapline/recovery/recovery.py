@@ -25,7 +25,8 @@ class Recovery:
     """Brings the state of a query to the batch its sink has, from a checkpoint.
 
     Owns ``snapline/replay`` in the checkpoint folder, and moves entries of the logs there and back. The query must not
-    run. Every step may be done twice: after a crash at any point, :meth:`run` goes on where it was.
+    run. Every step may be done twice: after a crash at any point, :meth:`run` goes on where it was. After a batch has
+    failed, the caller decides whether it may (:meth:`rewind`).
 
     In this order: journal -> entries hidden -> ``hidden`` -> for each batch: offsets revealed, run, original commit
     entry put back -> ``rebuilt`` -> journal removed -> the rest removed.
@@ -120,12 +121,17 @@ class Recovery:
         self._sweep()
         return journal.hidden
 
+    def rewind(self) -> None:
+        """Has the next :meth:`run` replay from its checkpoint anew, which stays chosen. Nothing, if none has begun."""
+        # Where this mark is missing, all entries are hidden again, and those of the replay removed.
+        self._files.delete(_HIDDEN)
+
     def abandon(self) -> None:
         """Takes a recovery back: the logs are as they were before it. Nothing, if none has begun."""
         journal = self.pending()
         if journal is not None:
-            # Without this mark, a crash below leads to the entries being hidden again.
-            self._files.delete(_HIDDEN)
+            # A crash below leads to the entries being hidden again.
+            self.rewind()
             offsets, commits = self._in(_HIDDEN_OFFSETS), self._in(_HIDDEN_COMMITS)
             for batch in journal.hidden:
                 if batch in offsets:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from snapline.errors import CheckpointDamaged
+from snapline.errors import CheckpointDamaged, StateNotFound, StorageFailure
 from snapline.folder.hadoop_files import HadoopFiles
 from snapline.folder.interval_mark import INTERVAL_MARK, durable_before
 from snapline.folder.journal import NO_CHECKPOINT, CheckpointRef
@@ -17,7 +17,7 @@ from snapline.plan.plan_checks import find_obstacles, keeps_state, warn_of
 from snapline.recovery.choice import CheckpointChoice
 from snapline.recovery.damaged_load import damaged_load
 from snapline.recovery.recovery import Recovery
-from snapline.recovery.replay import BatchReplay
+from snapline.recovery.replay import BatchReplay, ReplayStopped
 from snapline.recovery.report import RecoveryReport
 from snapline.recovery.sink_log import SinkLog
 from snapline.recovery.stored_changes import StoredChanges
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 STATE_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 # Spark's folder of an operator's state; there from the first batch of a query that keeps some.
 _STATE = "state"
+# The query was stopped, input is gone, or storage refuses the driver: no program is the cause.
+_KEEPS_STATES = (ReplayStopped, StateNotFound, StorageFailure)
 
 _log = logging.getLogger(__name__)
 
@@ -192,14 +194,30 @@ class StateRecovery:
     def _recover(self, ref: CheckpointRef) -> RecoveryReport | None:
         self._restored = ref
         self._driver.restoreFrom(ref.id)
-        with self._replay.recovering():
-            replayed = self._recovery.run(ref, self._replay, self._sink.has, lambda: self._leave_after(ref.id))
+        try:
+            with self._replay.recovering():
+                replayed = self._recovery.run(ref, self._replay, self._sink.has, lambda: self._leave_after(ref.id))
+        except _KEEPS_STATES:
+            raise
+        except Exception:
+            self._rewind()
+            raise
         prune_operator_metadata(self._files)
         if not replayed:
             return None
         report = self._reported(ref, replayed)
         _log.log(logging.WARNING if report.ahead else logging.INFO, "%s", report)
         return report
+
+    def _rewind(self) -> None:
+        """After a batch has failed. The next start may be of another program, which must not go on from states that
+        this one has made."""
+        try:
+            # Another driver's recovery is its own.
+            if not self._driver.isTakenOver():
+                self._recovery.rewind()
+        except Exception as e:
+            _log.warning("A replay that has failed could not be rewound: %s", e)
 
     def _leave_after(self, number: int) -> None:
         """Newer checkpoints are of another history from now on. A start would choose one where no batch follows."""
