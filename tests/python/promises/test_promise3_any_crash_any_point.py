@@ -258,6 +258,24 @@ def test_one_that_is_rewound_begins_with_its_checkpoint_wherever_it_was() -> Non
         check_ended(files, spark, before, 2)
 
 
+@pytest.mark.parametrize("left", [b"", bytes(20), b'v1\n{"nextBatch'])
+def test_an_entry_that_a_power_failure_has_cut_short_begins_it_anew(left: bytes) -> None:
+    files, spark, before = make(checkpoint_format=2)
+
+    def die(batch: int) -> None:
+        if batch == 6:
+            raise Crash
+        spark.run_batch(batch)
+
+    with pytest.raises(Crash):
+        Recovery(files).run(CheckpointRef(7, 2), die)
+    # Before the last one that was replayed, so that entries behind it are revealed.
+    files.files["commits/4"] = left
+    Recovery(files).run(CheckpointRef(7, 2), spark.run_batch)
+    assert spark.runs == [3, 4, 5, 3, 4, 5, 6]
+    check_ended(files, spark, before, 2)
+
+
 @pytest.mark.parametrize("lost", ["offsets/2", "offsets/4", "commits/2", "commits/4"])
 def test_lost_entries_are_refused_before_anything_moves(lost: str) -> None:
     files, spark, _ = make()

@@ -192,3 +192,45 @@ def test_a_recovery_of_another_driver_is_left_alone() -> None:
     query.is_taken_over = True
     start_twice(query, RuntimeError("stopped"))
     assert query.spark.runs == [5, 6]
+
+
+def killed_behind_batch_5(*failures: tuple[int, RuntimeError]) -> Query:
+    """The next process has these failures before it runs a batch, each once."""
+    query = Query()
+    query.fails = failing_at(6, Killed())
+    with pytest.raises(Killed):
+        query.start().run()
+    left = list(failures)
+
+    def fails(batch: int) -> None:
+        if left and left[0][0] == batch:
+            raise left.pop(0)[1]
+
+    query.fails = fails
+    return query
+
+
+def test_a_rebuilt_state_that_is_damaged_is_rebuilt_once_more() -> None:
+    """After a power failure the files that a replay has written may be empty. The checkpoint is sound."""
+    query = killed_behind_batch_5((6, damage(6)))
+    report = query.start().run()
+    assert report is not None
+    assert (report.checkpoint, report.replayed, query.checkpoints) == (5, range(5, 7), [3, 4, 5])
+    assert query.spark.runs == [5, 5, 6]
+
+
+def test_it_is_not_rebuilt_again_and_again() -> None:
+    query = killed_behind_batch_5((6, damage(6)), (6, damage(6)))
+    with pytest.raises(RuntimeError, match="Version 6"):
+        query.start().run()
+    assert query.checkpoints == [3, 4, 5]
+    query.start().run()
+    assert query.spark.runs == [5, 5, 5, 6]
+
+
+def test_the_checkpoint_is_quarantined_if_it_does_not_load_then() -> None:
+    query = killed_behind_batch_5((6, damage(6)), (5, damage(5)))
+    report = query.start().run()
+    assert report is not None
+    assert (report.checkpoint, query.checkpoints) == (4, [3, 4])
+    assert query.spark.runs == [5, 4, 5, 6]

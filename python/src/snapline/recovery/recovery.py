@@ -113,6 +113,9 @@ class Recovery:
             if not journal.hidden:
                 return journal.hidden
             self._files.write_new(JOURNAL, journal.to_bytes())
+        elif self._has_torn_commit(journal):
+            # A power failure that cut one file of a replay short may have done so to others of it.
+            self.rewind()
         if not self._files.exists(_HIDDEN):
             self._hide(journal)
         self._replay(journal, run_batch, sink_has)
@@ -186,6 +189,16 @@ class Recovery:
             if batch not in hidden or (batch <= journal.committed and batch not in kept):
                 raise self._lost(f"{REPLAY} has not all entries of batch {batch}")
         self._files.write_new(_HIDDEN, b"")
+
+    def _has_torn_commit(self, journal: Journal) -> bool:
+        """Whether a replay before a crash has left an entry that cannot be read."""
+        revealed = set(journal.hidden) - self._in(_HIDDEN_OFFSETS)
+        for batch in revealed.intersection(self._commits.batches()):
+            try:
+                self._commits.read(batch)
+            except CheckpointDamaged:
+                return True
+        return False
 
     def _put_away(self, name: str, hidden: str, not_original: bool) -> None:
         """Hides an entry, or removes one that is a replay's, or what a rename that was cut short left of it."""

@@ -120,6 +120,7 @@ class StateRecovery:
 
     def _recover_from_newest(self) -> RecoveryReport | None:
         base = durable_before(self._files)
+        rewound: set[CheckpointRef] = set()
         while True:
             newest = self._begun() or self._choice.newest(base.batch, self._prefer_checkpoint)
             ref = base if newest is None else self._beginning(newest)
@@ -127,6 +128,11 @@ class StateRecovery:
                 return self._recover(ref)
             except Exception as e:
                 load = damaged_load(e, self._files.location)
+                if load is not None and load.version > ref.batch + 1 and ref not in rewound:
+                    # Files that the replay has made, before a crash maybe; the checkpoint itself has loaded, or will.
+                    _log.warning("A state that was rebuilt does not load, and is rebuilt once more: %s", load.text)
+                    rewound.add(ref)
+                    continue
                 if load is None or load.version != ref.batch + 1:
                     raise
                 if not self.set_aside(e):
