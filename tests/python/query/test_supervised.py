@@ -22,6 +22,15 @@ class Failing:
         raise self.failure
 
 
+class Ending:
+    """Spark's query, which ends by itself."""
+
+    id = "query"
+
+    def awaitTermination(self) -> None:  # Spark's name
+        pass
+
+
 class Runs:
     """Also the driver in the JVM."""
 
@@ -41,6 +50,10 @@ class Runs:
     def end(self, how: str) -> None:
         self.endings.append(how)
 
+    def checkpointLast(self) -> None:  # the driver's name
+        if self._refusal is not None:
+            raise self._refusal
+
     def taken_over(self) -> None:
         if self._taken_over is not None:
             raise self._taken_over
@@ -55,8 +68,9 @@ class Runs:
         return Failing(RuntimeError(f"failure {self.begun}"))
 
 
-def supervised(runs: Any, failure: Exception, attempts: int = 2) -> SupervisedQuery:
-    return SupervisedQuery(runs, FixedDelayRestart(attempts=attempts, delay=0), Failing(failure))  # type: ignore[arg-type]
+def supervised(runs: Any, failure: Exception | None, attempts: int = 2) -> SupervisedQuery:
+    query: Any = Ending() if failure is None else Failing(failure)
+    return SupervisedQuery(runs, FixedDelayRestart(attempts=attempts, delay=0), query)
 
 
 def test_the_last_failure_is_raised() -> None:
@@ -97,3 +111,10 @@ def test_storage_that_refuses_to_set_a_checkpoint_aside_is_left_to_the_strategy(
     with pytest.raises(RuntimeError, match="failure 2"):
         supervised(runs, RuntimeError("a damaged checkpoint")).awaitTermination(10)
     assert (runs.begun, runs.endings) == (2, ["FAILED"])
+
+
+def test_storage_that_refuses_the_last_checkpoint_makes_no_failure_of_a_good_end() -> None:
+    runs = Runs(refusal=StorageFailure("the disk is full.", "make room."))
+    query = supervised(runs, None)
+    query.awaitTermination(10)
+    assert (runs.begun, runs.endings, query.exception(), query.isActive) == (0, ["SUSPENDED"], None, False)

@@ -220,7 +220,7 @@ class SupervisedQuery:
                     self._query.awaitTermination()
                     self._failure = self._runs.taken_over()
                     if not self._stopped.is_set():
-                        self._runs.driver.checkpointLast()
+                        self._checkpoint_last()
                     return
                 except Exception as failure:
                     if not self._start_again(failure):
@@ -233,6 +233,13 @@ class SupervisedQuery:
                 self._runs.driver.end(self._ending)
             finally:
                 self._over.set()
+
+    def _checkpoint_last(self) -> None:
+        """The query has ended well, whatever becomes of this: the next start replays what is in no checkpoint."""
+        try:
+            self._runs.driver.checkpointLast()
+        except Exception as e:
+            _log.warning("No checkpoint of the last batch could be taken: %s", e)
 
     def _start_again(self, failure: Exception) -> bool:
         """After a failure; False: it has ended for good."""

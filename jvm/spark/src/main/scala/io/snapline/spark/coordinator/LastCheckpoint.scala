@@ -15,6 +15,7 @@ private[coordinator] final class LastCheckpoint(
     between: BetweenBatches
 ) {
   private val log = LoggerFactory.getLogger(classOf[LastCheckpoint])
+  @volatile private var hasFailed = false
 
   /** Takes a checkpoint of the last batch, if there is none, while the query's stores are still there. Does not wait
     * until it is complete.
@@ -28,15 +29,22 @@ private[coordinator] final class LastCheckpoint(
     * barrier.
     */
   def finish(): Unit = {
-    try hearOfLastCommit()
-    catch { case NonFatal(e) => log.warn(s"The last commit of ${folder.location} could not be looked for.", e) }
+    hearOfLastCommit()
     within(LastCheckpoint.UploadsMs)(loop.synchronized(loop.coordinator.forall(_.finishing.isEmpty)))
   }
 
-  /** Spark's listeners hear of it some time after it. */
+  /** Spark's listeners hear of it some time after it. Storage that refuses the look is logged once: a query that has
+    * ended well has not failed for it.
+    */
   private def hearOfLastCommit(): Unit =
-    loop.synchronized(loop.coordinator.flatMap(_.uncommitted)).filter(folder.isCommitted).foreach { batch =>
-      loop.event("the last commit")(_.batchCommitted(batch, loop.nowMs))
+    try {
+      loop.synchronized(loop.coordinator.flatMap(_.uncommitted)).filter(folder.isCommitted).foreach { batch =>
+        loop.event("the last commit")(_.batchCommitted(batch, loop.nowMs))
+      }
+    } catch {
+      case NonFatal(e) =>
+        if (!hasFailed) log.warn(s"The last commit of ${folder.location} could not be looked for.", e)
+        hasFailed = true
     }
 
   private def within(millis: Long)(isDone: => Boolean): Unit = {
