@@ -136,6 +136,29 @@ def test_an_entry_that_names_the_sink_of_the_replay_does_not_stay() -> None:
     assert files.files == before
 
 
+@pytest.mark.parametrize(("committed", "planned"), [(5, 6), (5, 5), (-1, 0)])
+def test_in_real_time_mode_a_batch_that_was_not_committed_is_not_run(committed: int, planned: int) -> None:
+    files, spark, before = make(committed, planned)
+    Recovery(files).discard_planned()
+    assert files.files == {name: data for name, data in before.items() if name != f"offsets/{committed + 1}"}
+    assert files.checksums == set(files.files)
+    Recovery(files).run(NO_CHECKPOINT, spark.run_batch)
+    assert spark.runs == list(range(committed + 1))
+
+
+def test_one_that_a_recovery_has_begun_with_stays() -> None:
+    files, spark, before = make(5, 6)
+
+    def die(batch: int) -> None:
+        raise Crash
+
+    with pytest.raises(Crash):
+        Recovery(files).run(CheckpointRef(7, 2), die)
+    Recovery(files).discard_planned()
+    Recovery(files).run(CheckpointRef(7, 2), spark.run_batch)
+    check_ended(files, spark, before, 2)
+
+
 def test_nothing_to_replay_moves_nothing() -> None:
     files, spark, before = make(5, 5)
     files.put("snapline/replay/hidden", b"")

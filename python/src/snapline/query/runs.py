@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from snapline.errors import QueryTakenOver, StorageFailure
-from snapline.folder.end_of_time import END_OF_TIME_MS
+from snapline.folder.end_of_time import END_OF_TIME_MS, is_draining
 from snapline.folder.hadoop_files import HadoopFiles
 from snapline.folder.interval_mark import INTERVAL_MARK, make_mark
 from snapline.folder.unaligned import CUTS, UNALIGNED_MARK, plan_batch_without_data, rows_wait
@@ -235,6 +235,9 @@ class Runs:
         chosen = None if restore is None else self._state.chosen(restore)
         self.claim()
         self._end_run_before()
+        # The last batch of a drain runs by another trigger.
+        if self.is_real_time and not is_draining(self._files):
+            self._recovery.discard_planned()
         self.report = self._state.run(chosen) or self.report
 
     def _end_run_before(self) -> None:

@@ -74,6 +74,18 @@ class Recovery:
             newest = log.newest()
             self._files.delete(log.name(0 if newest is None else newest + 1))
 
+    def discard_planned(self) -> None:
+        """Removes the entry of a batch that is planned and not committed, as Spark does where a query starts in
+        real-time mode: that batch begins anew with other rows. Nothing while a recovery is pending, which counts on it.
+        """
+        if self._files.exists(JOURNAL):
+            return
+        committed = self._commits.newest()
+        for batch in reversed(self._offsets.batches()):
+            if committed is None or batch > committed:
+                _log.info("Batch %d is not committed, and begins anew in real-time mode.", batch)
+                self._files.delete(self._offsets.name(batch))
+
     def run(
         self,
         checkpoint: CheckpointRef,
