@@ -84,6 +84,10 @@ FINE: dict[str, Callable[[DataFrame], DataFrame]] = {
     "sums": lambda df: df.groupBy("key").agg(F.sum("value"), F.max("value"), F.avg("value")),
     "the batch's time": lambda df: df.withColumn("now", F.current_timestamp()).groupBy("now").count(),
     "the batch's date": lambda df: df.filter("time > current_date()").groupBy("key").count(),
+    "the clock after state": lambda df: df.groupBy("key").count().withColumn("now", F.expr("now()")),
+    "the batch's time beside a subquery": lambda df: in_sql(
+        df, "SELECT key, count(*) FROM events WHERE time < current_timestamp() AND key > (SELECT 1) GROUP BY key"
+    ),
     "the file's name": lambda df: df.groupBy(F.input_file_name()).count(),
     "rand() after state": lambda df: df.groupBy("key").count().withColumn("r", F.rand()),
     "rand() without state": lambda df: df.withColumn("r", F.rand()).filter("r < 0.5"),
@@ -141,6 +145,23 @@ REFUSED: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
     "a subquery": (
         lambda df: in_sql(df, "SELECT key, count(*) FROM events WHERE key IN (SELECT key FROM names) GROUP BY key"),
         "is a static side",
+    ),
+    "now": (lambda df: df.withColumn("now", F.expr("now()")).groupBy("now").count(), r"now\(\) is the time"),
+    "the clock": (
+        lambda df: df.withColumn("n", F.expr("current_time() IS NULL")).groupBy("n").count(),
+        "current_time.* is the time",
+    ),
+    "the batch's time in a subquery": (
+        lambda df: in_sql(
+            df, "SELECT key, count(*) FROM events WHERE time > (SELECT current_timestamp()) GROUP BY key"
+        ),
+        r"current_timestamp\(\) in a subquery is the time",
+    ),
+    "the batch's date in a subquery": (
+        lambda df: in_sql(
+            df, "SELECT key, count(*) FROM events WHERE day(time) IN (SELECT day(current_date())) GROUP BY key"
+        ),
+        r"current_date\(.*\) in a subquery is the time",
     ),
     "a lateral join": (
         lambda df: in_sql(

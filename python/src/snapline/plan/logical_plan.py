@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from snapline.java_api import java_session_internals
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 #: Formats of the sinks that have each row once, in the jar.
@@ -74,6 +74,13 @@ class Plan:
     @property
     def expressions(self) -> Iterator[Expression]:
         return map(Expression, items_of(self.node.expressions()))
+
+    def may_give_time(self, session: SparkSession) -> bool:
+        """Whether the whole plan, subqueries included, has an expression that Spark evaluates once for a query, such as
+        the time. It is one call."""
+        jvm: Any = session._jvm
+        patterns = getattr(jvm, "org.apache.spark.sql.catalyst.trees.TreePattern")
+        return bool(self.node.containsPattern(patterns.CURRENT_LIKE()))
 
     @property
     def has_order(self) -> bool:

@@ -29,6 +29,11 @@ ORDER_DEPENDENT = {
     "SparkPartitionID",
 }
 
+# Spark puts the batch's time in their place, but not in the plan of a subquery: that has the time of planning.
+BATCH_TIMES = {"CurrentDate", "CurrentTimestamp", "LocalTimestamp"}
+# They always have the time of planning.
+CLOCKS = {"CurrentTime", "Now"}
+
 _CLEAN_SOURCE = "cleansource"
 _FAIL_ON_DATA_LOSS = "failondataloss"
 _ASYNC_PROGRESS = "asyncprogresstrackingenabled"
@@ -141,6 +146,16 @@ def of_expression(name: str, text: str) -> Obstacle:
         f"{text} gives another value each time",
         "compute it from the row, for example with hash() or xxhash64() of its columns, or use it after the state only",
         fatal=True,
+    )
+
+
+def of_clock(text: str, *, in_subquery: bool, static: bool) -> Obstacle:
+    """An expression that gives the time, where Spark does not put that of the batch in its place."""
+    return Obstacle(
+        f"{text}{' in a subquery' if in_subquery else ''} is the time at which a batch runs, another one in a replay",
+        "use current_timestamp() outside of subqueries, which is the batch's, or use it after the state only",
+        fatal=True,
+        static=static,
     )
 
 

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 from snapline.errors import InvalidConfiguration
 from snapline.plan.logical_plan import Expression, Plan, WriterSettings
 from snapline.plan.obstacles import (
+    BATCH_TIMES,
+    CLOCKS,
     INITIAL,
     KEYED,
     ORDER_DEPENDENT,
     REPLAYABLE,
     Obstacle,
+    of_clock,
     of_expression,
     of_initial_state,
     of_node,
@@ -90,7 +93,7 @@ def check_repeatable(writer: DataStreamWriter, forced: bool = False) -> list[Obs
     Raises:
         InvalidConfiguration: every reason is named.
     """
-    obstacles = list(dict.fromkeys([*of_writer(WriterSettings.of(writer)), *_walk(Plan.of(writer._df), True)]))
+    obstacles = list(dict.fromkeys([*of_writer(WriterSettings.of(writer)), *_obstacles(writer._df, feeds_state=True)]))
     refused = [obstacle for obstacle in obstacles if obstacle.fatal and not forced]
     if refused:
         raise InvalidConfiguration(
@@ -199,7 +202,14 @@ def warn_of(obstacles: Sequence[Obstacle]) -> None:
 
 def find_obstacles(df: DataFrame) -> list[Obstacle]:
     """In the plan of a streaming DataFrame, as far as it leads to state: what comes after state alters none."""
-    found = _walk(Plan.of(df), feeds_state=False)
+    return _obstacles(df, feeds_state=False)
+
+
+def _obstacles(df: DataFrame, feeds_state: bool) -> list[Obstacle]:
+    plan = Plan.of(df)
+    found = list(_walk(plan, feeds_state))
+    if plan.may_give_time(df.sparkSession):
+        found += _walk_clocks(plan, feeds_state, in_subquery=False)
     return list(dict.fromkeys(found))
 
 
@@ -241,6 +251,29 @@ def _walk_node(node: Plan) -> Iterator[Obstacle]:
     if not node.expressions_deterministic:
         for expression in node.expressions:
             yield from _walk_expression(expression)
+
+
+def _walk_clocks(node: Plan, feeds_state: bool, in_subquery: bool) -> Iterator[Obstacle]:
+    """Times that are another one when a batch is run again. Spark calls all of them deterministic."""
+    feeds_state = feeds_state or (node.is_streaming and _keeps_state(node))
+    if feeds_state:
+        names = CLOCKS | BATCH_TIMES if in_subquery else CLOCKS
+        for expression in node.expressions:
+            for text in _named(expression, names):
+                yield of_clock(text, in_subquery=in_subquery, static=not node.is_streaming)
+    for child in node.children:
+        if node.name != INITIAL or child.is_streaming:
+            yield from _walk_clocks(child, feeds_state, in_subquery)
+    for plan in node.subqueries:
+        yield from _walk_clocks(plan, feeds_state, in_subquery=True)
+
+
+def _named(expression: Expression, names: set[str]) -> Iterator[str]:
+    """The texts of all such expressions."""
+    if expression.name in names:
+        yield expression.text
+    for child in expression.children:
+        yield from _named(child, names)
 
 
 def _keeps_state(node: Plan) -> bool:
