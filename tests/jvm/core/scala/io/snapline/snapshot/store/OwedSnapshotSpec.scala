@@ -9,6 +9,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.snapline.error.CheckpointDamaged
 import io.snapline.snapshot.format.HandleMeta
 import io.snapline.snapshot.merged.StoredHandle
 import io.snapline.snapshot.upload.{OwedCheckpoint, SnapshotFigures, SnapshotListener, SnapshotPool}
@@ -218,6 +219,25 @@ abstract class OwedSnapshotOn(backend: TestBackend) extends AnyFunSuite with Eve
       val again = store.fixture.open()
       again.load(1, Some(stands.uid))
       assert(store.valueIn(snapshot) == Map("k" -> "v2"), "the snapshot itself is as it was")
+    }
+  }
+
+  test("damage of a snapshot that stands for an earlier version is told as that version's") {
+    withStore { store =>
+      store.busy {
+        store.batch(Some(1))
+        store.batch(Some(1))
+        store.batch(Some(1))
+      }
+      eventually(assert(store.snapshots(1).ref.version == 3))
+      val snapshot = store.snapshots(1).ref
+      val stored = store.fixture.stored
+      val bytes = stored.bytes(snapshot.handleName)
+      stored.write(snapshot.handleName, bytes.take(bytes.length / 2))
+      val failure = intercept[CheckpointDamaged] {
+        store.fixture.open().load(1, None, base = Some(snapshot), ahead = Some(snapshot))
+      }
+      assert(failure.found.startsWith(s"Version 1 of the state in ${store.fixture.storage.location} is damaged: "))
     }
   }
 

@@ -50,13 +50,18 @@ private[snapshot] final class StateLoader(
       ahead: Option[VersionRef],
       awaits: Boolean
   ): HeldState = {
-    val backdated = ahead.map(new BackdatedSnapshot(storage, clock, origin).write(_, version).uid)
+    val backdated = ahead.map(backdate(_, version))
     val named = backdated.orElse(uid)
     val restored =
       if (interval) underInterval(version, named, base, deadline(awaits))
       else restoring(storage).restore(version, named)
     forCoordinator(adopt(restored), interval, base)
   }
+
+  /** Damage of a later version's snapshot is damage of the version that it stands for. */
+  private def backdate(of: VersionRef, version: Long): String =
+    try new BackdatedSnapshot(storage, clock, origin).write(of, version).uid
+    catch { case e: CheckpointDamaged => throw StateRestore.damaged(version, storage, e.found, e.action, e) }
 
   /** The state that storage would give, if somebody left it open, or an older one of its line.
     *

@@ -82,12 +82,7 @@ private[snapline] final class StateRestore(
       ).fold("no older version loads; restore the folder from a backup or start with a new checkpoint.") { sound =>
         s"version $sound is the newest that loads: keep a copy, remove commits/ above ${sound - 1} and offsets/ above $sound, and restart: batch $sound is run again as it was. A sink that passes over batches it has (files, Delta) must forget those first, or their rows are lost: docs/operations.md, going back to an older version."
       }
-      // The Python package finds the damaged checkpoint by this text (recovery/damaged_load.py).
-      throw new CheckpointDamaged(
-        s"Version $version of the state in ${storage.location} is damaged: ${failures.map(_.found).mkString(" ")}",
-        advice,
-        failures.head
-      )
+      throw StateRestore.damaged(version, storage, failures.map(_.found).mkString(" "), advice, failures.head)
     }
   }
 
@@ -256,6 +251,19 @@ private[store] object StateRestore {
 
   /** Most older versions that an error message tries, to name one that loads. */
   private val AdviceDepth = 20
+
+  /** The Python package finds the damaged checkpoint by this text (`recovery/damaged_load.py`). */
+  def damaged(
+      version: Long,
+      storage: CheckpointStorage,
+      found: String,
+      action: String,
+      cause: SnaplineException
+  ): CheckpointDamaged = new CheckpointDamaged(
+    s"Version $version of the state in ${storage.location} is damaged: $found",
+    action,
+    cause
+  )
 
   /** @param line newest first; the backend has the state below it, and that of the newest afterwards */
   def replay(files: StateFiles, line: Seq[ChangelogMeta], backend: KeyedBackend): Unit =
