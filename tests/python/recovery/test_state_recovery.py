@@ -53,7 +53,7 @@ class Query:
         """A process that has begun; the fakes of writer, sink, driver and replay are this."""
         fakes: Any = self
         files: Any = self.files
-        return StateRecovery(fakes, files, fakes, fakes, self.recovery, fakes, prefer_checkpoint=False)
+        return StateRecovery(fakes, files, fakes, fakes, self.recovery, fakes, settings={}, prefer_checkpoint=False)
 
     def has(self, batch: int) -> bool:
         return False

@@ -78,10 +78,7 @@ final class StoreFixture(
   def memoryUsed: Long = pages.used + heap.used
 
   /** Local folders that nobody has deleted. */
-  def localFolders: Seq[String] = Option(local.list()).toSeq.flatten
-
-  /** Where the backends have their folders. */
-  val local: File = new File(root, "local")
+  def localFolders: Seq[String] = Option(new File(root, "local").list()).toSeq.flatten
 
   def fileNames: Seq[String] = Option(folder.list()).toSeq.flatten.sorted
 

@@ -1,11 +1,13 @@
 package io.snapline.snapshot.store
 
-import java.io.RandomAccessFile
+import java.io.File
+import java.lang.reflect.{InvocationTargetException, Proxy}
 
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.snapline.error._
 import io.snapline.snapshot.format.{StateFiles, UidClock, VersionRef}
+import io.snapline.state.KeyedBackend
 import io.snapline.storage.{Fault, FaultPlan, FaultyFileSystem}
 
 /** What loads, commits and aborts do in the orders Spark may bring them in. */
@@ -51,27 +53,35 @@ abstract class VersionedStateOn(backend: TestBackend) extends AnyFunSuite {
     }
   }
 
-  if (backend == TestBackend.RocksDb) test("after a read that failed, the next attempt at the batch loads the state anew") {
+  test("a state that is not sound any more is loaded anew by the next attempt at the batch") {
     withStore() { fixture =>
-      val first = fixture.open()
-      first.load(0, None)
-      (0 until 5000).foreach(i => put(first, s"k$i", s"$i" * 100))
-      val ref = first.commit(forceSnapshot = true)
-      first.close()
-      val state = fixture.open()
-      state.load(1, Some(ref.uid))
-      val tables = fixture.local.listFiles().flatMap(_.listFiles()).filter(_.getName.endsWith(".sst"))
-      assert(tables.nonEmpty)
-      tables.foreach { table =>
-        val file = new RandomAccessFile(table, "rw")
-        // The data blocks come first; RocksDB has read the rest of an open file.
-        try file.write(Array.fill((file.length / 2).toInt)(0x55.toByte))
-        finally file.close()
+      @volatile var isSound = true
+      def unreliable(real: KeyedBackend): KeyedBackend = Proxy.newProxyInstance(
+        getClass.getClassLoader,
+        Array(classOf[KeyedBackend]),
+        (_, method, arguments) =>
+          if (method.getName == "isSound") Boolean.box(isSound && real.isSound)
+          else
+            try method.invoke(real, Option(arguments).toSeq.flatten: _*)
+            catch { case e: InvocationTargetException => throw e.getCause }
+      ).asInstanceOf[KeyedBackend]
+      val factory = new BackendFactory {
+        override def kind: String = fixture.factory.kind
+        override def newFolder(): File = fixture.factory.newFolder()
+        override def open(folder: File, restored: Boolean): KeyedBackend =
+          unreliable(fixture.factory.open(folder, restored))
       }
-      intercept[StorageFailure](get(state, "k7"))
-      state.abort()
-      state.load(1, Some(ref.uid))
-      assert(get(state, "k7").contains("7" * 100))
+      val context = StoreContext(fixture.storage, fixture.settings, StoreFixture.origin, None, new UidClock)
+      val state = new VersionedState(context, factory, StoreFixture.pool, _ => ())
+      try {
+        commit(state, 0, "a"): Unit
+        state.load(1, None)
+        assert(!state.stats.loadedFromStorage)
+        isSound = false
+        state.abort()
+        state.load(1, None)
+        assert(state.stats.loadedFromStorage && get(state, "k").contains("a"))
+      } finally state.close()
     }
   }
 

@@ -260,8 +260,10 @@ class RocksDbBackendSpec extends AnyFunSuite with Eventually {
             while (cursor.next()) ()
           }
         )
+        assert(damaged.isSound)
         reads.foreach { read =>
           val failure = intercept[StorageFailure](read())
+          assert(!damaged.isSound)
           assert(failure.getMessage.contains("RocksDB could not read its local files"))
           assert(failure.getMessage.contains("spark.local.dir"))
         }

@@ -275,23 +275,21 @@ final class VersionedState(
 
   private def drop(): Unit = if (held != null) {
     owing.forget()
-    // A thread that is interrupted does not wait, and leaves nothing open.
-    try endRetired()
-    finally {
-      // The batch that is run again must not take the snapshot of its first attempt along: its task may have ended well.
-      held.retire()
-      retired = Some(held).filterNot(_.isClosed)
-      held = null
-    }
+    endRetired()
+    // The batch that is run again must not take the snapshot of its first attempt along: its task may have ended well.
+    held.retire()
+    retired = Some(held).filterNot(_.isClosed)
+    held = null
   }
 
+  /** A thread that is interrupted does not wait, and leaves nothing open. */
   private def endRetired(): Unit = {
-    val state = retired
-    retired = None
-    state.foreach { each =>
-      try each.awaitTaken(VersionedState.CloseWaitMs)
-      finally each.close()
+    retired.foreach { state =>
+      try state.awaitTaken(VersionedState.CloseWaitMs)
+      catch { case _: InterruptedException => Thread.currentThread().interrupt() }
+      finally state.close()
     }
+    retired = None
   }
 
   /** Versions from this one on stay: what waits for them will name their files, and has not done so. None: nothing
@@ -344,7 +342,8 @@ final class VersionedState(
     *   None, and all is closed: no version is held that this would want, it was changed, or a snapshot is being made
     */
   def leave(home: AutoCloseable)(wanted: VersionRef => Boolean): Option[OpenState] = {
-    val isWhole = !isClosed && held != null && !dirty && held.backend.isSound && held.awaitSnapshot(0) && held.ref.exists(wanted) &&
+    val isWhole = !isClosed && held != null && !dirty && held.backend.isSound && held.awaitSnapshot(0) &&
+      held.ref.exists(wanted) &&
       retired.forall(_.isClosed)
     if (isWhole) {
       isClosed = true

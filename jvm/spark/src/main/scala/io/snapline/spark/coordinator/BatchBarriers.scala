@@ -86,6 +86,7 @@ final case class PlannedOperator(
     stores: Seq[String],
     feedsState: Boolean = false
 ) {
+
   /** By Spark's name of a join of two streams. */
   def isJoin: Boolean = name == "symmetricHashJoin"
 

@@ -112,7 +112,11 @@ private[spark] object Evictor {
       if (eviction.asked == eviction.timed) timed.filter(!inKey || _.keysArePlain).map(new RowEvictor(_, eviction))
       else {
         val asked = stateOf(eviction.asked)
-        val join = Option.when(asked.isDefined || timed.isDefined)(JoinEvictor.ofTask(TaskContext.get(), id.partitionId, eviction))
+        val join = Option.when(asked.isDefined || timed.isDefined)(JoinEvictor.ofTask(
+          TaskContext.get(),
+          id.partitionId,
+          eviction
+        ))
         join.foreach { evictor =>
           asked.foreach(evictor.bringKeys)
           timed.filter(_.keysArePlain).foreach(evictor.bringValues)
