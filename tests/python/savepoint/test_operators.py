@@ -131,7 +131,10 @@ def test_a_function_leaves_its_number_to_a_new_one(changing: Changing, format: s
     changing.take(lambda rows: numbered(rows, "old"), format)
     new = changing.go_on(lambda rows: numbered(numbered(rows, "old"), "new"), parallelism=parallelism)
     assert {uid: changing.sum_of(new, uid, "value", "n") for uid in ("old", "new")} == {"old": 180, "new": 60}
-    assert {uid: changing.sum_of(new, uid, "value", "all") for uid in ("old", "new")} == {"old": 180, "new": 60}
+    assert {uid: changing.sum_of(new, uid, "value", "$operator_all") for uid in ("old", "new")} == {
+        "old": 180,
+        "new": 60,
+    }
 
 
 @pytest.mark.parametrize("format", ["canonical", "native"])

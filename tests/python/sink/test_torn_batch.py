@@ -129,7 +129,7 @@ def test_a_rescaled_folder_that_keeps_its_id_goes_by_the_markers(spark: SparkSes
     def start(checkpoint: Path, sink: Ledger) -> None:
         sums = stream(spark, query.input).groupBy("k").agg(F.sum("v").alias("v"))
         writer = sums.writeStream.outputMode("update").option("checkpointLocation", str(checkpoint))
-        run(snapline.exactly_once(writer, forced=True).to(sink))
+        run(snapline.exactly_once(writer, forced=True, name="ledger").to(sink))
 
     class FailsInPart(Ledger):
         def open(self, partition: SinkPartition) -> None:

@@ -51,8 +51,6 @@ private[savepoint] object StateColumns {
     case ArrayType(element, containsNull) => ArrayType(column(element, where), containsNull)
     case MapType(key, value, containsNull) => MapType(column(key, where), column(value, where), containsNull)
     case udt: UserDefinedType[_] => column(udt.sqlType, where)
-    // Spark writes their rows to Parquet as text of any length, and its readers know no other.
-    case _: VarcharType | _: CharType => StringType
     case CalendarIntervalType => refuse(stored, where)
     case other => other
   }
