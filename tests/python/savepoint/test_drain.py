@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -131,21 +132,25 @@ def test_so_is_one_that_was_cut_short_in_the_replay_behind_it(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catch_up = Runs.catch_up
+    kept = replace(RARELY, num_retained=5)
 
     def killed(replay: BatchReplay, batch: int) -> None:
         raise SystemExit
 
     def dies(runs: Runs) -> None:
+        # The checkpoint of the drain's batch was not complete in time.
+        checkpoints = (tmp_path / "one" / "snapline").glob("chk-*/_metadata")
+        max(checkpoints, key=lambda path: int(path.parent.name.removeprefix("chk-"))).unlink()
         with monkeypatch.context() as patch:
             patch.setattr(BatchReplay, "__call__", killed)
             catch_up(runs)
 
     with monkeypatch.context() as patch:
         patch.setattr(Runs, "catch_up", dies)
-        drained = Drained(spark, tmp_path, windows, RARELY, dies=True)
+        drained = Drained(spark, tmp_path, windows, kept, dies=True)
     assert (tmp_path / "one" / "snapline" / "replay" / "journal").exists()
     expected = drained.whole(spark)
-    start_fails_as_drained(drained, RARELY)
+    start_fails_as_drained(drained, kept)
     assert sorted(map(repr, drained.output)) == sorted(map(repr, expected))
     # The savepoint that it was to take.
     newest = max(int(path.name) for path in (tmp_path / "one" / "commits").glob("[0-9]*"))
