@@ -75,6 +75,11 @@ def double(savepoint: Path) -> None:
     shutil.copy(a_file(savepoint), savepoint / "state/0/1")
 
 
+BY_ANOTHER_ATTEMPT = pytest.mark.parametrize(
+    ("harm", "found"), [(cut, "bytes, and was written with"), (lose, "is gone")]
+)
+
+
 @pytest.mark.parametrize("harm", [flip, cut, lose, double])
 def test_damage(spark: SparkSession, savepoint: Path, harm: Callable[[Path], None]) -> None:
     harm(savepoint)
@@ -188,7 +193,7 @@ def test_one_that_is_cut_short_is_none(
     assert not (tmp_path / "half").exists()
 
 
-@pytest.mark.parametrize(("harm", "found"), [(cut, "bytes, and was written with"), (lose, "is gone")])
+@BY_ANOTHER_ATTEMPT
 def test_what_another_attempt_has_harmed_is_not_completed(
     spark: SparkSession,
     made: Path,
@@ -208,7 +213,7 @@ def test_what_another_attempt_has_harmed_is_not_completed(
     refused(spark, tmp_path / "harmed", NotACheckpoint, "never finished")
 
 
-@pytest.mark.parametrize(("harm", "found"), [(cut, "bytes, and was written with"), (lose, "is gone")])
+@BY_ANOTHER_ATTEMPT
 def test_a_restore_that_another_attempt_has_harmed_is_not_completed(
     spark: SparkSession,
     made: Path,

@@ -24,9 +24,9 @@ def was_drained(files: Files) -> bool:
 
 def is_draining(files: Files) -> bool:
     """Whether a drain was cut short: its last batch is planned only, or the replay behind it has not ended."""
-    if was_drained(files) and not files.exists(JOURNAL):
-        return False
-    return any(_ends_at_the_end_of_time(files, folder) for folder in (OFFSETS, f"{REPLAY}/{OFFSETS}"))
+    logs = (OFFSETS, f"{REPLAY}/{OFFSETS}")
+    is_planned = any(_ends_at_the_end_of_time(files, folder) for folder in logs)
+    return is_planned and (files.exists(JOURNAL) or not was_drained(files))
 
 
 def _ends_at_the_end_of_time(files: Files, folder: str) -> bool:

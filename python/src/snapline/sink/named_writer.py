@@ -41,7 +41,7 @@ class NamedWriter(ABC):
 
     def __call__(self, df: DataFrame, batch: int) -> None:
         query = RunningQuery.of(df)
-        with self._alone(query, batch, rows_of(df)):
+        with self._alone(query, batch, _rows_of(df)):
             self._write(df, batch, query)
 
     @abstractmethod
@@ -68,7 +68,7 @@ class NamedWriter(ABC):
 
 @dataclass(frozen=True)
 class _Handled:
-    """``rows`` as :func:`rows_of` has them."""
+    """``rows`` as :func:`_rows_of` has them."""
 
     run: str
     batch: int
@@ -96,7 +96,7 @@ def _refuse_other(before: _Handled, now: _Handled, name: str, naming: str) -> No
         )
 
 
-def rows_of(df: DataFrame) -> int:
+def _rows_of(df: DataFrame) -> int:
     """Equal for DataFrames of the same plan over the same rows of a micro-batch."""
     java: Any = df._jdf
     return int(java.queryExecution().analyzed().semanticHash())

@@ -66,6 +66,15 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
     (state.commit(checkpoint = Some(outcome)), outcome)
   }
 
+  /** The first checkpoint, of so many rows that they are in table files. */
+  private def filled(state: VersionedState, confirms: Boolean = true): Outcome = {
+    val outcome = new Outcome(confirms)
+    state.load(0, None, interval = true)
+    (0 until 3000).foreach(i => put(state, s"row$i", "x" * 200))
+    state.commit(checkpoint = Some(outcome)): Unit
+    outcome
+  }
+
   private def near(fixture: StoreFixture): Seq[String] = Option(fixture.nearFolder(0).list()).toSeq.flatten
 
   test("a batch writes nothing to storage, and an aborted attempt goes back to it") {
@@ -111,10 +120,7 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
   test("the next checkpoint uploads only table files that are new") {
     withStore { fixture =>
       val state = fixture.open()
-      state.load(0, None, interval = true)
-      (0 until 3000).foreach(i => put(state, s"row$i", "x" * 200))
-      val first = new Outcome
-      state.commit(checkpoint = Some(first))
+      val first = filled(state)
       val one = first.await().toOption.get
       val (_, outcome) = checkpoint(state, 1, "small")
       val two = outcome.await().toOption.get
@@ -127,10 +133,7 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
   test("what the coordinator has not answered for is uploaded again") {
     withStore { fixture =>
       val state = fixture.open()
-      state.load(0, None, interval = true)
-      (0 until 3000).foreach(i => put(state, s"row$i", "x" * 200))
-      val first = new Outcome(confirms = false)
-      state.commit(checkpoint = Some(first))
+      val first = filled(state, confirms = false)
       val one = first.await().toOption.get
       val (_, outcome) = checkpoint(state, 1, "small")
       val two = outcome.await().toOption.get
@@ -143,10 +146,7 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
     test(s"what the coordinator has answered for is not named behind a snapshot that it has not, answered late $late") {
       withStore { fixture =>
         val state = fixture.open()
-        state.load(0, None, interval = true)
-        (0 until 3000).foreach(i => put(state, s"row$i", "x" * 200))
-        val outcome = new Outcome(confirms = !late)
-        state.commit(checkpoint = Some(outcome))
+        val outcome = filled(state, confirms = !late)
         def uids(of: Outcome): Set[String] = of.await().toOption.get.files.map(_.uid).toSet
         val first = uids(outcome)
         val second = uids(checkpoint(state, 1, "small", confirms = false)._2)
@@ -162,10 +162,7 @@ abstract class IntervalDurabilityOn(backend: TestBackend) extends AnyFunSuite wi
   test("a snapshot right behind another one waits for the answer about its files, and names them") {
     withStore { fixture =>
       val state = fixture.open()
-      state.load(0, None, interval = true)
-      (0 until 3000).foreach(i => put(state, s"row$i", "x" * 200))
-      val first = new Outcome(confirms = false)
-      state.commit(checkpoint = Some(first))
+      val first = filled(state, confirms = false)
       val one = first.await().toOption.get
       val (_, second) = checkpoint(state, 1, "small")
       Thread.sleep(100)

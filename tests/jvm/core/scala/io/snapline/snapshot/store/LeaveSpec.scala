@@ -54,6 +54,17 @@ abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
     state.commit(force)
   }
 
+  /** Commits, and says how the snapshot for a checkpoint went. */
+  private def checkpointed(state: VersionedState): CompletableFuture[HandleMeta] = {
+    val told = new CompletableFuture[HandleMeta]
+    state.commit(checkpoint = Some(new SnapshotListener {
+      override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit =
+        assert(told.complete(handle.meta))
+      override def failed(reason: Exception): Unit = assert(told.completeExceptionally(reason))
+    })): Unit
+    told
+  }
+
   for (uids <- Seq(true, false))
     test(s"the next store goes on with it and loads nothing; storage has all that it makes, with ids: $uids") {
       withStore() { fixture =>
@@ -97,12 +108,7 @@ abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
       second.load(1, Some(ref.uid), interval = true, base = Some(ref).filter(_ => isBase), leftOpen = left)
       assert(!second.stats.loadedFromStorage)
       put(second, "b")
-      val told = new CompletableFuture[HandleMeta]
-      second.commit(checkpoint = Some(new SnapshotListener {
-        override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit =
-          assert(told.complete(handle.meta))
-        override def failed(reason: Exception): Unit = assert(told.completeExceptionally(reason))
-      })): Unit
+      val told = checkpointed(second)
       val meta = told.get(30, TimeUnit.SECONDS)
       assert((meta.uploadedFiles < meta.files.size) == isBase)
     }
@@ -248,12 +254,7 @@ abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
       assert(left.isTaken)
       put(second, "b")
       gate.hold(".handle")
-      val told = new CompletableFuture[HandleMeta]
-      second.commit(checkpoint = Some(new SnapshotListener {
-        override def made(handle: StoredHandle, figures: SnapshotFigures, mayReuse: () => Unit): Unit =
-          assert(told.complete(handle.meta))
-        override def failed(reason: Exception): Unit = assert(told.completeExceptionally(reason))
-      })): Unit
+      val told = checkpointed(second)
       gate.awaitArrival()
       // The batch is run again.
       second.load(1, Some(ref.uid), interval = true)
@@ -261,6 +262,9 @@ abstract class LeaveOn(backend: TestBackend) extends AnyFunSuite {
       gate.release()
       assert(told.get(30, TimeUnit.SECONDS).ref.version == 2)
       second.close()
+      // The thread that made the snapshot closes it, behind what it has told.
+      val until = System.nanoTime() + TimeUnit.SECONDS.toNanos(30)
+      while (!left.homeIsClosed && System.nanoTime() < until) Thread.sleep(5)
       assert(left.homeIsClosed)
     } finally fixture.close()
   }

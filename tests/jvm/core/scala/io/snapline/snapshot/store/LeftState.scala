@@ -4,7 +4,7 @@ import io.snapline.snapshot.format.VersionRef
 
 /** What one view of a store has left for the next. */
 final class LeftState(state: VersionedState) extends LeftOpen {
-  var homeIsClosed = false
+  @volatile var homeIsClosed = false
   var isTaken = false
 
   override def take(wanted: VersionRef => Boolean): Option[OpenState] = {

@@ -90,6 +90,13 @@ abstract class OwedSnapshotOn(backend: TestBackend) extends AnyFunSuite with Eve
     finally fixture.close()
   }
 
+  /** A snapshot of version 3 for the checkpoint of version 1. */
+  private def ahead(store: Store): HandleMeta = {
+    store.busy((0 until 3).foreach(_ => store.batch(Some(1))))
+    eventually(assert(store.snapshots(1).ref.version == 3))
+    store.snapshots(1)
+  }
+
   test("with a thread free and no further batch, it is of the barrier's version") {
     withStore { store =>
       store.batch(None)
@@ -198,13 +205,7 @@ abstract class OwedSnapshotOn(backend: TestBackend) extends AnyFunSuite with Eve
 
   test("a snapshot of a later version stands for an earlier one, and batches build on it") {
     withStore { store =>
-      store.busy {
-        store.batch(Some(1))
-        store.batch(Some(1))
-        store.batch(Some(1))
-      }
-      eventually(assert(store.snapshots(1).ref.version == 3))
-      val snapshot = store.snapshots(1)
+      val snapshot = ahead(store)
       val recovery = store.fixture.open()
       recovery.load(1, None, base = Some(snapshot.ref), ahead = Some(snapshot.ref))
       val stands = recovery.current.get
@@ -224,13 +225,7 @@ abstract class OwedSnapshotOn(backend: TestBackend) extends AnyFunSuite with Eve
 
   test("damage of a snapshot that stands for an earlier version is told as that version's") {
     withStore { store =>
-      store.busy {
-        store.batch(Some(1))
-        store.batch(Some(1))
-        store.batch(Some(1))
-      }
-      eventually(assert(store.snapshots(1).ref.version == 3))
-      val snapshot = store.snapshots(1).ref
+      val snapshot = ahead(store).ref
       val stored = store.fixture.stored
       val bytes = stored.bytes(snapshot.handleName)
       stored.write(snapshot.handleName, bytes.take(bytes.length / 2))

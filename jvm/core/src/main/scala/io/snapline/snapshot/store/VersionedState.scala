@@ -343,8 +343,7 @@ final class VersionedState(
     */
   def leave(home: AutoCloseable)(wanted: VersionRef => Boolean): Option[OpenState] = {
     val isWhole = !isClosed && held != null && !dirty && held.backend.isSound && held.awaitSnapshot(0) &&
-      held.ref.exists(wanted) &&
-      retired.forall(_.isClosed)
+      held.ref.exists(wanted) && retired.forall(_.isClosed)
     if (isWhole) {
       isClosed = true
       if (writer != null) writer.abandon()
